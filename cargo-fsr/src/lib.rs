@@ -1,0 +1,1 @@
+//! Tunes the CUDA kernels of a Rust project with a language model and keeps the winning PTX.

@@ -1,0 +1,1 @@
+//! A small library of GPU operations whose kernels cargo-fsr tuned.

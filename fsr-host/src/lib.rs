@@ -1,0 +1,1 @@
+//! Host launch code for cargo-fsr: cases, buffers, references and launches of a CUDA kernel.

@@ -1,0 +1,1 @@
+//! The CUDA driver interface over fsr-sim, as a shared library.

@@ -1,0 +1,1 @@
+//! PTX on the CPU: parses, executes and checks CUDA kernels without a GPU.
