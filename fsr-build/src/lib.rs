@@ -1,1 +1,9 @@
 //! Embeds the kernels that cargo-fsr tuned: the spec, its key and the store, for build scripts.
+#![forbid(unsafe_code)]
+
+mod arch;
+mod digest;
+mod document;
+mod identifier;
+pub mod key;
+pub mod spec;
