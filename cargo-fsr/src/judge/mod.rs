@@ -1,0 +1,192 @@
+//! PTX in, verdict out: drives the two host processes and never takes a verdict from the one that ran a candidate.
+//!
+//! A candidate that fails is an ordinary result ([`Verdict::Invalid`]); `Err` is kept for faults of the machine, the
+//! host launch code or the spec, which end a search.
+
+use fsr_protocol::{CaseInfo, DeviceFacts, EntryResources, Tolerance, Tunables};
+use serde::{Deserialize, Serialize};
+
+/// A compiled candidate with the values it was compiled for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Executable {
+    /// The PTX text.
+    pub ptx: String,
+    /// Kernels that the launch code wants.
+    pub entries: Vec<String>,
+    /// Tunables and launch parameters.
+    pub tunables: Tunables,
+}
+
+/// The result of a validation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Right on every case.
+    Valid(Validation),
+    /// Not right, or not able to run.
+    Invalid(Failure),
+}
+
+/// What a valid candidate showed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Validation {
+    /// Every case with its largest errors.
+    pub cases: Vec<CaseErrors>,
+    /// Registers, spills, shared memory.
+    pub resources: Vec<EntryResources>,
+    /// Where the time went, for people.
+    pub split: Split,
+}
+
+/// Errors of one validated case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaseErrors {
+    /// The case's name.
+    pub case: String,
+    /// Largest absolute error.
+    pub max_abs: f64,
+    /// Largest error relative to the element's scale.
+    pub max_rel: f64,
+}
+
+/// Milliseconds of the judge's steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Split {
+    /// Loading PTX, the driver's compilation included.
+    pub load: f64,
+    /// Validation launches and comparisons.
+    pub validate: f64,
+    /// Timed launches and their comparisons.
+    pub time: f64,
+}
+
+/// Why a candidate is not valid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// At which step.
+    pub kind: FailureKind,
+    /// One line: `output differs in 12 of 4096 elements`.
+    pub summary: String,
+    /// Evidence for the next prompt: case, first mismatches, patterns, the driver's log.
+    pub evidence: String,
+    /// The case, where there is one.
+    pub case: Option<String>,
+}
+
+/// Steps at which a candidate can fail, in the order in which they are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureKind {
+    /// PTX not accepted, entry missing, writable device globals.
+    Load,
+    /// The launch was refused.
+    Launch,
+    /// CUDA error while running.
+    Execution,
+    /// Killed at the deadline.
+    TimedOut,
+    /// Wrote outside a buffer.
+    OutOfBounds,
+    /// Changed an input.
+    InputChanged,
+    /// Computed something else.
+    Mismatch,
+}
+
+/// Times of one contender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// One for each timed case.
+    pub cases: Vec<CaseTiming>,
+    /// Modelled by the CPU device, not measured.
+    pub modelled: bool,
+}
+
+impl Timing {
+    /// Geometric mean of the medians, in nanoseconds: what the search minimises.
+    pub fn score(&self) -> f64 {
+        let sum: f64 = self.cases.iter().map(|case| case.median.ln()).sum();
+        (sum / self.cases.len().max(1) as f64).exp()
+    }
+}
+
+/// Times of one case, in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaseTiming {
+    /// The case's name.
+    pub case: String,
+    /// Median.
+    pub median: f64,
+    /// First quartile.
+    pub q1: f64,
+    /// Third quartile.
+    pub q3: f64,
+    /// All samples, in the order in which they were taken.
+    pub samples: Vec<f64>,
+    /// Physical floor: declared work over measured ceilings, with what the L2 can hold left out; 0 when unknown.
+    pub floor: f64,
+    /// Declared bytes, for bandwidth.
+    pub work_bytes: u64,
+}
+
+/// The outcome of timing one candidate next to others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "timed", rename_all = "kebab-case")]
+pub enum Timed {
+    /// Samples of every contender, in the order given.
+    Times(Vec<Timing>),
+    /// The first contender failed in a timed launch.
+    Invalid(Failure),
+}
+
+/// What a judge says of its subject before any candidate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bench {
+    /// The device.
+    pub device: DeviceFacts,
+    /// The cases of the host launch code.
+    pub cases: Vec<CaseInfo>,
+}
+
+/// Whatever decides if and how fast a candidate works. One kernel's judge; one job at a time.
+pub trait Judge {
+    /// Device and cases. Starts what has to be started.
+    fn bench(&mut self) -> Result<Bench, JudgeError>;
+
+    /// Validates on every case: load, run, compare.
+    fn validate(&mut self, candidate: &Executable) -> Result<Verdict, JudgeError>;
+
+    /// Times contenders in shuffled, interleaved order; the first is the new one, the others are known to be valid
+    /// (incumbent, baseline). Every timed launch of the first is compared too.
+    fn time(&mut self, contenders: &[&Executable]) -> Result<Timed, JudgeError>;
+}
+
+/// Faults that end a search.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JudgeError {
+    /// No GPU or no driver.
+    #[error("{0}")]
+    NoDevice(String),
+    /// cargo could not build the host target.
+    #[error("the host target does not build")]
+    Build {
+        /// The compiler's output.
+        log: String,
+    },
+    /// The host launch code is at fault.
+    #[error("fault in the host launch code: {0}")]
+    HostCode(String),
+    /// A host process ended or did not answer, and not because of a candidate.
+    #[error("host process: {0}")]
+    Process(String),
+    /// The tolerance of the spec cannot be used.
+    #[error("tolerance {0:?}: {1}")]
+    Tolerance(Tolerance, String),
+    /// A file could not be read or written.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// The search was interrupted.
+    #[error("interrupted")]
+    Interrupted,
+}

@@ -1,0 +1,1 @@
+//! Finds the workspace, its packages and their kernel specs.

@@ -1,0 +1,1 @@
+//! The FSR loop: pure over model, compiler, judge and journal.
