@@ -227,6 +227,14 @@ impl<'a> Item<'a> {
         self.value.get_ref().as_str().ok_or_else(|| self.wrong_type("a string"))
     }
 
+    /// A string that parses as `T`.
+    pub(crate) fn parse<T>(&self) -> Result<T, Fault>
+    where
+        T: std::str::FromStr<Err: fmt::Display>,
+    {
+        self.str()?.parse().map_err(|error: T::Err| self.invalid(error.to_string()))
+    }
+
     pub(crate) fn u64(&self) -> Result<u64, Fault> {
         let integer = self.value.get_ref().as_integer().ok_or_else(|| self.wrong_type("an integer"))?;
         u64::from_str_radix(integer.as_str(), integer.radix())

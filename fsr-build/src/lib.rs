@@ -4,6 +4,9 @@
 mod arch;
 mod digest;
 mod document;
+#[cfg(test)]
+mod fixture;
 mod identifier;
 pub mod key;
 pub mod spec;
+pub mod store;
