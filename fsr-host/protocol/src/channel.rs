@@ -71,6 +71,12 @@ impl Channel {
         Self::new(Stream::connect(&environment.socket)?)
     }
 
+    /// Connects to the address of the environment, `127.0.0.1:port` where there are no socket files.
+    #[cfg(not(unix))]
+    pub fn connect(environment: &Environment) -> Result<Self, ChannelError> {
+        Self::new(Stream::connect(environment.socket.to_string_lossy().as_ref())?)
+    }
+
     /// Sends one message.
     pub fn send<T: Serialize>(&mut self, message: &T) -> Result<(), ChannelError> {
         let mut line = serde_json::to_vec(message)?;

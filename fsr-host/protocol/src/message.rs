@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Counted up when a message changes meaning; both sides refuse another version than their own.
 pub const PROTOCOL_VERSION: u32 = 1;
 
+/// How many distributions the inputs of a set are drawn from, by the remainder of the set's seed.
+pub const MIXED_DISTRIBUTIONS: u64 = 6;
+
 /// Which half of the work a host process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -54,7 +57,8 @@ pub enum Request {
         case: CaseId,
         /// The new set.
         set: SetId,
-        /// Everything random in the set comes from this.
+        /// Everything random in the set comes from this. Its remainder modulo [`MIXED_DISTRIBUTIONS`] picks the
+        /// distributions of the inputs, so a pool whose seeds have different remainders covers more of them.
         seed: u64,
     },
     /// Reference: compares the dumped buffers of one launch with the reference. Answered by [`Reply::Compared`].
@@ -285,7 +289,8 @@ pub struct BufferInfo {
     pub role: BufferRole,
     /// Element type.
     pub dtype: Dtype,
-    /// Row-major extents; the product is the element count.
+    /// Row-major extents; the product is the element count. Empty for a scalar that launch code passes by value: it has
+    /// a file like any input, but no device memory, and is never dumped.
     pub shape: Vec<u64>,
 }
 
@@ -293,6 +298,11 @@ impl BufferInfo {
     /// Number of elements.
     pub fn len(&self) -> u64 {
         self.shape.iter().product()
+    }
+
+    /// Whether it is a value passed to the kernel, without device memory.
+    pub fn is_scalar(&self) -> bool {
+        self.shape.is_empty()
     }
 
     /// Whether it holds no element.
