@@ -3,6 +3,30 @@
 //! A candidate that fails is an ordinary result ([`Verdict::Invalid`]); `Err` is kept for faults of the machine, the
 //! host launch code or the spec, which end a search.
 
+mod child;
+mod device;
+mod evidence;
+mod host;
+mod lint;
+mod lock;
+mod options;
+mod process;
+mod reference;
+mod session;
+mod statistics;
+mod target;
+mod timing;
+mod validation;
+
+pub use host::{HostJudge, SetSeed};
+pub use lock::DeviceLock;
+pub use options::{Deadlines, HostJudgeOptions, Notice, Sampling};
+pub use process::{HostProgram, library_path};
+pub use target::{BuildOptions, BuiltTarget, CargoFlags, Forward, HostTarget, TargetKind};
+
+use std::fmt;
+use std::path::PathBuf;
+
 use fsr_protocol::{CaseInfo, DeviceFacts, EntryResources, Tolerance, Tunables};
 use serde::{Deserialize, Serialize};
 
@@ -156,6 +180,11 @@ pub trait Judge {
     /// Validates on every case: load, run, compare.
     fn validate(&mut self, candidate: &Executable) -> Result<Verdict, JudgeError>;
 
+    /// Validates on inputs that were made for this call alone: for a new best and for the final check.
+    fn validate_fresh(&mut self, candidate: &Executable) -> Result<Verdict, JudgeError> {
+        self.validate(candidate)
+    }
+
     /// Times contenders in shuffled, interleaved order; the first is the new one, the others are known to be valid
     /// (incumbent, baseline). Every timed launch of the first is compared too.
     fn time(&mut self, contenders: &[&Executable]) -> Result<Timed, JudgeError>;
@@ -168,8 +197,20 @@ pub enum JudgeError {
     /// No GPU or no driver.
     #[error("{0}")]
     NoDevice(String),
+    /// The first host file of a spec is no target that can be run.
+    #[error("{}", no_target(.package, .file, *.exists, .candidates))]
+    NoTarget {
+        /// The package that should have it.
+        package: String,
+        /// The host file, relative to the package.
+        file: PathBuf,
+        /// Whether there is such a file at all.
+        exists: bool,
+        /// Sources of the targets that there are.
+        candidates: Vec<String>,
+    },
     /// cargo could not build the host target.
-    #[error("the host target does not build")]
+    #[error("the host target does not build:\n{log}")]
     Build {
         /// The compiler's output.
         log: String,
@@ -183,10 +224,56 @@ pub enum JudgeError {
     /// The tolerance of the spec cannot be used.
     #[error("tolerance {0:?}: {1}")]
     Tolerance(Tolerance, String),
+    /// A time that no correct kernel can have, twice: nothing measured on this case can be trusted.
+    #[error(
+        "case `{case}`: {} is below the physical floor of {}: the declared work is more than the kernel has to do, or \
+         the judge was fooled; nothing of it is kept",
+        Nanos(*.median), Nanos(*.floor)
+    )]
+    BelowFloor {
+        /// The case.
+        case: String,
+        /// The median of the second timing, in nanoseconds.
+        median: f64,
+        /// The floor, in nanoseconds.
+        floor: f64,
+    },
     /// A file could not be read or written.
     #[error("{0}")]
     Io(#[from] std::io::Error),
     /// The search was interrupted.
     #[error("interrupted")]
     Interrupted,
+}
+
+fn no_target(package: &str, file: &std::path::Path, exists: bool, candidates: &[String]) -> String {
+    let file = file.display();
+    let mut text = if exists {
+        format!("host file `{file}` of package `{package}` is no example, binary or test of its own")
+    } else {
+        format!("host file `{file}` of package `{package}` does not exist")
+    };
+    text.push_str("; ");
+    match candidates {
+        [] => text.push_str("the package has no such target: put the host launch code into `examples/`"),
+        candidates => {
+            text.push_str("there are: ");
+            text.push_str(&candidates.join(", "));
+        }
+    }
+    text
+}
+
+/// A time in words, from nanoseconds.
+struct Nanos(f64);
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            nanos if nanos < 1e3 => write!(f, "{nanos:.0} ns"),
+            nanos if nanos < 1e6 => write!(f, "{:.2} µs", nanos / 1e3),
+            nanos if nanos < 1e9 => write!(f, "{:.3} ms", nanos / 1e6),
+            nanos => write!(f, "{:.3} s", nanos / 1e9),
+        }
+    }
 }

@@ -1,0 +1,421 @@
+//! The judge over two host processes: starts them, keeps them, replaces the one that a candidate broke.
+//!
+//! What is right is decided by the reference process alone. The order of the checks is in `validation`, times are in
+//! `timing`, and the words for a prompt in `evidence`.
+
+use std::collections::BTreeMap;
+
+use fsr_protocol::{BufferRole, CaseId, CaseInfo, Description, HostError, MIXED_DISTRIBUTIONS, Role, SetId};
+use rand::TryRngCore;
+use rand::rngs::OsRng;
+
+use super::device::{Device, Loaded, is_usable_after};
+use super::evidence::{self, Place};
+use super::lock::DeviceLock;
+use super::options::HostJudgeOptions;
+use super::process::{HostProcess, HostProgram, RequestError};
+use super::reference::Reference;
+use super::session::Session;
+use super::{Bench, Executable, Failure, Judge, JudgeError, Split, Timed, Verdict, lint};
+
+/// Dumps in flight: one is compared while the next is written.
+pub(super) const SLOTS: u64 = 3;
+/// Room in the share that is wanted before the cases are known.
+const FIRST_ROOM: u64 = 64 << 20;
+/// Bytes a second that a launch's buffers are moved with at the very least, dumps included.
+const SLOWEST_MOVE: u64 = 100 << 20;
+/// Modules that stay loaded: a candidate between validation and timing, the incumbent, the baseline.
+const MODULES: usize = 4;
+
+/// Seed of one set of inputs. Secret while the set is in use; noted so that a run can be explained afterwards.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SetSeed {
+    /// Name of the case.
+    pub case: String,
+    /// The set.
+    pub set: SetId,
+    /// Its seed.
+    pub seed: u64,
+    /// Made for one validation only.
+    pub fresh: bool,
+}
+
+/// Why a candidate's examination stopped.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// It is not valid.
+    Candidate(Failure),
+    /// The device process failed, and not visibly because of the candidate: worth a second try in a fresh one.
+    Device(JudgeError),
+    /// Nothing more can be judged.
+    Judge(JudgeError),
+}
+
+impl From<JudgeError> for Stop {
+    fn from(error: JudgeError) -> Self {
+        Self::Judge(error)
+    }
+}
+
+/// A kernel's judge: the host target in two roles.
+// The processes come first: they must be gone before their folders are.
+#[derive(Debug)]
+pub struct HostJudge {
+    device: Option<Device>,
+    reference: Option<Reference>,
+    session: Option<Session>,
+    pub(super) options: HostJudgeOptions,
+    bench: Option<Bench>,
+    pool: Vec<Vec<SetId>>,
+    seeds: Vec<SetSeed>,
+    /// Turns the distributions of the sets, so that nobody knows which set has which.
+    turn: u64,
+    sets: SetId,
+    /// Device memory is short: only one case's inputs are kept there.
+    lean: bool,
+    /// Modules that are needed at once.
+    pub(super) modules: usize,
+    /// Bytes per nanosecond of a copy, by bytes moved.
+    pub(super) bandwidths: BTreeMap<u64, f64>,
+    pub(super) split: Split,
+}
+
+impl HostJudge {
+    /// A judge that has not started anything yet.
+    pub fn new(options: HostJudgeOptions) -> Self {
+        Self {
+            device: None,
+            reference: None,
+            session: None,
+            options,
+            bench: None,
+            pool: Vec::new(),
+            seeds: Vec::new(),
+            turn: 0,
+            sets: 0,
+            lean: false,
+            modules: 0,
+            bandwidths: BTreeMap::new(),
+            split: Split::default(),
+        }
+    }
+
+    /// Seeds of all sets made so far.
+    pub fn seeds(&self) -> &[SetSeed] {
+        &self.seeds
+    }
+
+    /// Where the time of the last validation and the last timing went.
+    pub fn split(&self) -> Split {
+        self.split
+    }
+
+    fn start(&mut self) -> Result<Bench, JudgeError> {
+        let mut random = [0; 8];
+        OsRng.try_fill_bytes(&mut random).map_err(no_randomness)?;
+        self.turn = u64::from_ne_bytes(random) % MIXED_DISTRIBUTIONS;
+
+        // Cases are known only when a process runs, and their size decides where the process finds its files.
+        let mut session = Session::create(&self.options.roots, FIRST_ROOM)?;
+        let mut reference = self.start_reference(&session)?;
+        let description = reference.describe()?;
+        check_description(&description)?;
+        let room = self.room(&description.cases);
+        if !session.has_room(room) {
+            drop(reference);
+            session = Session::create(&self.options.roots, room)?;
+            if !session.has_room(room) {
+                (self.options.notice)(&format!(
+                    "{} has less than the {} MiB free that the inputs and outputs of all cases may take",
+                    session.share().display(),
+                    room >> 20
+                ));
+            }
+            reference = self.start_reference(&session)?;
+        }
+        self.session = Some(session);
+        self.reference = Some(reference);
+
+        // Opening may measure the device.
+        let turn = self.turn()?;
+        let device = self.open_device(Some(&description))?.facts().clone();
+        drop(turn);
+        let bench = Bench { device, cases: description.cases };
+
+        // One set of each case now, so that a fault of the spec shows before anyone is asked for a kernel; the others
+        // while the first answers are awaited.
+        let names: Vec<String> = bench.cases.iter().map(|case| case.name.clone()).collect();
+        self.pool = Vec::new();
+        for (case, name) in (0..).zip(&names) {
+            let set = self.make_set(case, name, false)?;
+            self.pool.push(vec![set]);
+        }
+        let firsts: Vec<SetId> = self.pool.iter().filter_map(|sets| sets.first().copied()).collect();
+        let tolerance = self.options.tolerance;
+        let (reference, session) = self.referee()?;
+        reference.settle()?;
+        lint::check(reference, session.share(), &bench.cases, &firsts, tolerance)?;
+        for (case, name) in (0..).zip(&names) {
+            for _ in 1..self.options.pool {
+                let set = self.make_set(case, name, false)?;
+                self.pool[case as usize].push(set);
+            }
+        }
+        Ok(bench)
+    }
+
+    fn start_reference(&self, session: &Session) -> Result<Reference, JudgeError> {
+        let process = self.start_process(&self.options.reference, Role::Reference, session)?;
+        Ok(Reference::new(process, self.options.deadlines))
+    }
+
+    fn start_process(
+        &self,
+        program: &HostProgram,
+        role: Role,
+        session: &Session,
+    ) -> Result<HostProcess, JudgeError> {
+        HostProcess::start(program, role, session, self.options.deadlines.start, &self.options.interrupt)
+    }
+
+    /// Bytes in the share at the worst moment: pool and fresh sets of all cases, and all dumps.
+    fn room(&self, cases: &[CaseInfo]) -> u64 {
+        let sets = (self.options.pool + self.options.fresh) as u64;
+        let of_case = |case: &CaseInfo| {
+            let all: u64 = case.buffers.iter().map(|buffer| buffer.bytes()).sum();
+            let filled = case.buffers.iter().filter(|buffer| buffer.role != BufferRole::Output);
+            sets * filled.map(|buffer| buffer.bytes()).sum::<u64>() + SLOTS * all
+        };
+        cases.iter().map(of_case).sum()
+    }
+
+    /// Device and cases; starts everything on the first call.
+    pub(super) fn known(&mut self) -> Result<Bench, JudgeError> {
+        if let Some(bench) = &self.bench {
+            return Ok(bench.clone());
+        }
+        let bench = self.start().inspect_err(|_| self.stop_processes())?;
+        self.bench = Some(bench.clone());
+        Ok(bench)
+    }
+
+    fn stop_processes(&mut self) {
+        self.device = None;
+        self.reference = None;
+        self.session = None;
+    }
+
+    /// Waits for this process's turn on the device.
+    pub(super) fn turn(&self) -> Result<Option<DeviceLock>, JudgeError> {
+        let HostJudgeOptions { locks, ordinal, notice, interrupt, .. } = &self.options;
+        locks.as_ref().map(|folder| DeviceLock::acquire(folder, *ordinal, notice, interrupt)).transpose()
+    }
+
+    pub(super) fn referee(&mut self) -> Result<(&mut Reference, &Session), JudgeError> {
+        match (&mut self.reference, &self.session) {
+            (Some(reference), Some(session)) => Ok((reference, session)),
+            _ => Err(JudgeError::Process("the reference process is not running".to_owned())),
+        }
+    }
+
+    /// Names of the pool's sets of one case.
+    pub(super) fn pool(&self) -> &[Vec<SetId>] {
+        &self.pool
+    }
+
+    /// Has a set made, from a seed that nobody can know.
+    pub(super) fn make_set(&mut self, case: CaseId, name: &str, fresh: bool) -> Result<SetId, JudgeError> {
+        let mut random = [0; 8];
+        OsRng.try_fill_bytes(&mut random).map_err(no_randomness)?;
+        // The remainder chooses among the distributions: neighbouring sets of a case shall differ in it.
+        let earlier = self.seeds.iter().filter(|seed| seed.case == name).count() as u64;
+        let distribution = (self.turn + u64::from(case) + earlier) % MIXED_DISTRIBUTIONS;
+        let seed = (u64::from_ne_bytes(random) >> 8) * MIXED_DISTRIBUTIONS + distribution;
+        let set = self.sets;
+        self.referee()?.0.make_set(case, set, seed)?;
+        self.sets += 1;
+        self.seeds.push(SetSeed { case: name.to_owned(), set, seed, fresh });
+        Ok(set)
+    }
+
+    /// Forgets a set in both processes.
+    pub(super) fn drop_set(&mut self, case: CaseId, set: SetId) -> Result<(), JudgeError> {
+        if let Some(device) = &mut self.device
+            && device.drop_set(case, set).is_err()
+        {
+            self.device = None;
+        }
+        self.referee()?.0.drop_set(case, set)
+    }
+
+    /// The device process; a new one where the last was lost.
+    pub(super) fn device(&mut self) -> Result<&mut Device, JudgeError> {
+        self.open_device(None)
+    }
+
+    fn open_device(&mut self, description: Option<&Description>) -> Result<&mut Device, JudgeError> {
+        if self.device.is_none() {
+            let session = self.session.as_ref();
+            let session =
+                session.ok_or_else(|| JudgeError::Process("the judge has no session".to_owned()))?;
+            let process = self.start_process(&self.options.device, Role::Device, session)?;
+            let mut device = Device::open(process, self.options.ordinal, self.options.deadlines)?;
+            let cases = device.describe()?.cases;
+            let known = match (description, &self.bench) {
+                (Some(description), _) => &description.cases,
+                (None, Some(bench)) => &bench.cases,
+                (None, None) => &cases,
+            };
+            if let Some(difference) = difference(known, &cases) {
+                return Err(JudgeError::HostCode(format!(
+                    "the cases are not the same in every run: {difference}; they must not depend on time, chance or \
+                     the device"
+                )));
+            }
+            self.device = Some(device);
+        }
+        self.device
+            .as_mut()
+            .ok_or_else(|| JudgeError::Process("the device process is not running".to_owned()))
+    }
+
+    /// Does something with the device process. Past an error that it cannot survive, it is gone; a failure that cannot
+    /// be the candidate's is a [`Stop::Device`].
+    pub(super) fn on_device<T>(
+        &mut self,
+        does: impl FnOnce(&mut Device) -> Result<T, RequestError>,
+        blame: impl FnOnce(&RequestError) -> Option<Failure>,
+    ) -> Result<T, Stop> {
+        let error = match does(self.device()?) {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        if !is_usable_after(&error) {
+            self.device = None;
+        }
+        if matches!(error, RequestError::Failed(HostError::OutOfMemory { .. })) && !self.lean {
+            // The pool of several cases may be what filled it. In a second try, only one case's sets are resident.
+            self.lean = true;
+            return Err(Stop::Device(error.into_fault(Role::Device)));
+        }
+        if let Some(failure) = blame(&error) {
+            return Err(Stop::Candidate(failure));
+        }
+        Err(match error.into_fault(Role::Device) {
+            fault @ JudgeError::Process(_) => Stop::Device(fault),
+            fault => Stop::Judge(fault),
+        })
+    }
+
+    /// Loads a candidate, or finds it loaded.
+    pub(super) fn load(&mut self, candidate: &Executable) -> Result<Loaded, Stop> {
+        let keep = self.modules.max(MODULES);
+        let loaded =
+            self.on_device(|device| device.load(candidate, keep), |error| evidence::of_request(error, None))?;
+        match loaded.writable_globals.as_slice() {
+            [] => Ok(loaded),
+            names => Err(Stop::Candidate(evidence::of_globals(names))),
+        }
+    }
+
+    /// Places a set in device memory.
+    pub(super) fn upload(&mut self, case: CaseId, set: SetId) -> Result<(), Stop> {
+        let lean = self.lean;
+        let upload = |device: &mut Device| {
+            if lean {
+                device.keep_only(case)?;
+            }
+            device.upload(case, set)
+        };
+        self.on_device(upload, |_| None)
+    }
+
+    /// Tries twice: the second time in a fresh device process.
+    pub(super) fn twice<T>(
+        &mut self,
+        mut tries: impl FnMut(&mut Self) -> Result<T, Stop>,
+    ) -> Result<Result<T, Failure>, JudgeError> {
+        for last in [false, true] {
+            match tries(self) {
+                Ok(done) => return Ok(Ok(done)),
+                Err(Stop::Candidate(failure)) => return Ok(Err(failure)),
+                Err(Stop::Judge(error)) => return Err(error),
+                Err(Stop::Device(error)) if last => return Err(error),
+                Err(Stop::Device(_)) => self.device = None,
+            }
+        }
+        Err(JudgeError::Process("the device process failed twice".to_owned()))
+    }
+
+    /// How long one launch request may take: moving the buffers is no fault of the candidate.
+    pub(super) fn launch_deadline(&self, case: &CaseInfo) -> std::time::Duration {
+        let bytes: u64 = case.buffers.iter().map(|buffer| buffer.bytes()).sum();
+        self.options.deadlines.launch + std::time::Duration::from_secs(bytes / SLOWEST_MOVE)
+    }
+
+    /// A failure of `error` during a launch at `place`.
+    pub(super) fn blame(error: &RequestError, place: Place<'_>) -> Option<Failure> {
+        evidence::of_request(error, Some(place))
+    }
+}
+
+impl Judge for HostJudge {
+    fn bench(&mut self) -> Result<Bench, JudgeError> {
+        self.known()
+    }
+
+    fn validate(&mut self, candidate: &Executable) -> Result<Verdict, JudgeError> {
+        self.validate_on_pool(candidate)
+    }
+
+    fn validate_fresh(&mut self, candidate: &Executable) -> Result<Verdict, JudgeError> {
+        self.validate_on_fresh(candidate)
+    }
+
+    fn time(&mut self, contenders: &[&Executable]) -> Result<Timed, JudgeError> {
+        self.time_all(contenders)
+    }
+}
+
+fn no_randomness(error: rand::rand_core::OsError) -> JudgeError {
+    JudgeError::Process(format!("the system gives no random numbers: {error}"))
+}
+
+/// Refuses what no candidate could be judged by.
+fn check_description(description: &Description) -> Result<(), JudgeError> {
+    let fault = |what: String| Err(JudgeError::HostCode(what));
+    let cases = &description.cases;
+    if cases.is_empty() {
+        return fault("no case is declared".to_owned());
+    }
+    if !cases.iter().any(|case| case.timed) {
+        return fault("no case is timed: declare at least one size that the kernel is tuned for".to_owned());
+    }
+    for (at, case) in cases.iter().enumerate() {
+        let name = &case.name;
+        if cases[..at].iter().any(|other| other.name == *name) {
+            return fault(format!("two cases are named `{name}`"));
+        }
+        if !case.buffers.iter().any(|buffer| buffer.role != BufferRole::Input) {
+            return fault(format!("case `{name}` has no output"));
+        }
+        for (at, buffer) in case.buffers.iter().enumerate() {
+            if case.buffers[..at].iter().any(|other| other.name == buffer.name) {
+                return fault(format!("case `{name}` has two buffers named `{}`", buffer.name));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn difference(known: &[CaseInfo], now: &[CaseInfo]) -> Option<String> {
+    if known == now {
+        return None;
+    }
+    let differs = known.iter().zip(now).find(|(a, b)| a != b);
+    Some(match differs {
+        Some((a, b)) if a.name == b.name => format!("case `{}` has other buffers or other work", a.name),
+        Some((a, b)) => format!("case `{}` became `{}`", a.name, b.name),
+        None => format!("{} cases became {}", known.len(), now.len()),
+    })
+}

@@ -1,0 +1,187 @@
+//! Is it right? Load, run, compare, in this order, on every case; the first failure ends it.
+//!
+//! Every case is launched several times with other data at the same addresses, so that a result kept from an earlier
+//! launch shows. A comparison runs while the next launch does.
+
+use std::time::Instant;
+
+use fsr_protocol::{CaseId, CaseInfo, Dump, SetId};
+use rand::seq::{IndexedRandom, SliceRandom};
+
+use super::evidence::{self, Course, Place};
+use super::host::{HostJudge, SLOTS, Stop};
+use super::reference::Ticket;
+use super::{CaseErrors, Executable, JudgeError, Split, Validation, Verdict};
+
+impl HostJudge {
+    /// On the pool: what every candidate of a search has to pass.
+    pub(super) fn validate_on_pool(&mut self, candidate: &Executable) -> Result<Verdict, JudgeError> {
+        let cases = self.known()?.cases;
+        self.referee()?.0.settle()?;
+        let _turn = self.turn()?;
+        let sets = self.pool().to_vec();
+        self.verdict(candidate, &cases, &sets)
+    }
+
+    /// On sets that are made for this call and forgotten afterwards.
+    pub(super) fn validate_on_fresh(&mut self, candidate: &Executable) -> Result<Verdict, JudgeError> {
+        let cases = self.known()?.cases;
+        let count = self.options.fresh.max(1);
+        let mut sets = Vec::new();
+        for (id, case) in (0..).zip(&cases) {
+            let made: Result<Vec<SetId>, JudgeError> =
+                (0..count).map(|_| self.make_set(id, &case.name, true)).collect();
+            sets.push(made?);
+        }
+        self.referee()?.0.settle()?;
+        let _turn = self.turn()?;
+        let verdict = self.verdict(candidate, &cases, &sets);
+        for (id, sets) in (0..).zip(&sets) {
+            for set in sets {
+                self.drop_set(id, *set)?;
+            }
+        }
+        verdict
+    }
+
+    fn verdict(
+        &mut self,
+        candidate: &Executable,
+        cases: &[CaseInfo],
+        sets: &[Vec<SetId>],
+    ) -> Result<Verdict, JudgeError> {
+        Ok(match self.twice(|judge| judge.examine(candidate, cases, sets))? {
+            Ok(validation) => Verdict::Valid(validation),
+            Err(failure) => Verdict::Invalid(failure),
+        })
+    }
+
+    fn examine(
+        &mut self,
+        candidate: &Executable,
+        cases: &[CaseInfo],
+        sets: &[Vec<SetId>],
+    ) -> Result<Validation, Stop> {
+        let began = Instant::now();
+        self.split = Split::default();
+        let resources = self.load(candidate)?.resources;
+        self.split.load = millis(began);
+
+        let began = Instant::now();
+        let mut errors = Vec::new();
+        for ((id, case), sets) in (0..).zip(cases).zip(sets) {
+            let place = Place {
+                case,
+                passed: errors.len(),
+                cases: cases.len(),
+                launches: 0,
+                course: Course::Validation,
+            };
+            let examined = self.examine_case(candidate, id, sets, place);
+            self.split.validate = millis(began);
+            errors.push(examined?);
+        }
+        Ok(Validation { cases: errors, resources, split: self.split })
+    }
+
+    fn examine_case(
+        &mut self,
+        candidate: &Executable,
+        id: CaseId,
+        sets: &[SetId],
+        place: Place<'_>,
+    ) -> Result<CaseErrors, Stop> {
+        let mut errors = CaseErrors { case: place.case.name.clone(), max_abs: 0.0, max_rel: 0.0 };
+        let mut open: Option<(Ticket, Place<'_>)> = None;
+        for (slot, set) in (0..).zip(course(sets)) {
+            let place = Place { launches: slot as usize, ..place };
+            let dump = Dump { slot: slot % SLOTS, inputs: true };
+            let launched = self.launch(candidate, id, set, false, Some(dump), place);
+            // What the launch before it computed comes first, whatever became of this one.
+            if let Some((ticket, place)) = open.take() {
+                self.judge(ticket, place, &mut errors)?;
+            }
+            launched?;
+            let tolerance = self.options.tolerance;
+            let ticket = self.referee()?.0.compare(id, set, dump.slot, dump.inputs, tolerance)?;
+            open = Some((ticket, place));
+        }
+        if let Some((ticket, place)) = open {
+            self.judge(ticket, place, &mut errors)?;
+        }
+        Ok(errors)
+    }
+
+    /// One launch, inside its buffers; gives the nanoseconds between the events.
+    pub(super) fn launch(
+        &mut self,
+        candidate: &Executable,
+        id: CaseId,
+        set: SetId,
+        flush: bool,
+        dump: Option<Dump>,
+        place: Place<'_>,
+    ) -> Result<f64, Stop> {
+        let deadline = self.launch_deadline(place.case);
+        let module = self.load(candidate)?.module;
+        self.upload(id, set)?;
+        let launched = self.on_device(
+            |device| device.launch(module, id, set, flush, dump, deadline),
+            |error| Self::blame(error, place),
+        )?;
+        match launched.redzones.as_slice() {
+            [] => Ok(launched.nanos),
+            hits => Err(Stop::Candidate(evidence::of_redzones(hits, place))),
+        }
+    }
+
+    /// Takes the reference process's word on a launch.
+    pub(super) fn judge(
+        &mut self,
+        ticket: Ticket,
+        place: Place<'_>,
+        errors: &mut CaseErrors,
+    ) -> Result<(), Stop> {
+        let comparison = self.referee()?.0.compared(ticket)?;
+        if let Some(failure) = evidence::of_comparison(&comparison, place) {
+            return Err(Stop::Candidate(failure));
+        }
+        for output in &comparison.outputs {
+            errors.max_abs = errors.max_abs.max(output.max_abs);
+            errors.max_rel = errors.max_rel.max(output.max_rel);
+        }
+        Ok(())
+    }
+}
+
+/// Every set once, in an order that nobody knows, and one of the earlier ones again.
+fn course(sets: &[SetId]) -> Vec<SetId> {
+    let mut random = rand::rng();
+    let mut course = sets.to_vec();
+    course.shuffle(&mut random);
+    let earlier = course.len().saturating_sub(1).max(1);
+    course.extend(course[..earlier.min(course.len())].choose(&mut random).copied());
+    course
+}
+
+pub(super) fn millis(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_course_visits_every_set_and_returns_to_one() {
+        for _ in 0..50 {
+            let course = course(&[1, 2, 3]);
+            let mut once = course[..3].to_vec();
+            once.sort();
+            assert_eq!(once, [1, 2, 3]);
+            assert_eq!(course.len(), 4);
+            assert_ne!(course[2], course[3], "the same data twice in a row shows nothing");
+        }
+        assert_eq!(course(&[7]), [7, 7]);
+    }
+}
