@@ -70,7 +70,10 @@ impl fmt::Display for FaultKind {
                 &None
             }
             FaultKind::UnknownKey { key, table, suggestion } => {
-                write!(f, "unknown key `{key}` in [{table}]")?;
+                write!(f, "unknown key `{key}`")?;
+                if !table.is_empty() {
+                    write!(f, " in [{table}]")?;
+                }
                 suggestion
             }
             FaultKind::WrongType { key, expected, found } => {
@@ -78,7 +81,10 @@ impl fmt::Display for FaultKind {
                 &None
             }
             FaultKind::MissingKey { key, table, example } => {
-                write!(f, "[{table}] lacks `{key}`")?;
+                match table.as_str() {
+                    "" => write!(f, "`{key}` is missing")?,
+                    table => write!(f, "[{table}] lacks `{key}`")?,
+                }
                 if let Some(example) = example {
                     write!(f, ", such as `{example}`")?;
                 }

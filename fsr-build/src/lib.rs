@@ -4,9 +4,12 @@
 mod arch;
 mod digest;
 mod document;
+mod embed;
 #[cfg(test)]
 mod fixture;
 mod identifier;
 pub mod key;
 pub mod spec;
 pub mod store;
+
+pub use embed::{EmbedError, Problem, embed, try_embed};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::manifest::ManifestError;
 
@@ -41,17 +41,37 @@ pub enum ReadError {
     },
 }
 
+impl ReadError {
+    /// The error in words, with paths below `root` shown relative to it.
+    pub fn under<'e>(&'e self, root: &'e Path) -> impl fmt::Display + 'e {
+        Under { error: self, root }
+    }
+}
+
+struct Under<'e> {
+    error: &'e ReadError,
+    root: &'e Path,
+}
+
+impl fmt::Display for Under<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |path: &'_ PathBuf| path.strip_prefix(self.root).unwrap_or(path).display().to_string();
+        match self.error {
+            ReadError::Missing { manifest } => write!(f, "{} is missing", shown(manifest)),
+            ReadError::Tampered { file } => {
+                write!(f, "{} is not the file that its manifest records", shown(file))
+            }
+            ReadError::Lost { file } => write!(f, "{} is gone, but its manifest is there", shown(file)),
+            ReadError::Manifest { file, error } => write!(f, "{} cannot be used: {error}", shown(file)),
+            ReadError::Io { file, error } => write!(f, "{} cannot be read: {error}", shown(file)),
+        }
+    }
+}
+
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Missing { manifest } => write!(f, "{} is missing", manifest.display()),
-            ReadError::Tampered { file } => {
-                write!(f, "{} is not the file that its manifest records", file.display())
-            }
-            ReadError::Lost { file } => write!(f, "{} is gone, but its manifest is there", file.display()),
-            ReadError::Manifest { file, error } => write!(f, "{} cannot be used: {error}", file.display()),
-            ReadError::Io { file, error } => write!(f, "{} cannot be read: {error}", file.display()),
-        }
+        // No path lies below it, so all are shown in full.
+        self.under(Path::new("\0")).fmt(f)
     }
 }
 
