@@ -1,0 +1,126 @@
+//! The builder that a host file starts with, and the list of cases that it makes.
+//!
+//! Owns the declaration of all sizes. It never runs a kernel: the roles do, with what is declared here.
+
+use std::process::ExitCode;
+
+use fsr_protocol::{CaseId, Description, Environment, HostError};
+
+use crate::by_hand::{self, Stored, StoredFn};
+use crate::case::{Case, DeclaredCase};
+use crate::fault::{guarded, host_code};
+use crate::serve;
+
+/// Starts the host launch code of one kernel, under the name that its spec has.
+pub fn kernel(name: &str) -> Kernel<0> {
+    Kernel { name: name.to_owned(), dims: [], time: Vec::new(), check: Vec::new(), stored: None }
+}
+
+/// The sizes of a kernel, on the way to [`Kernel::run`]. `N` is the number of dimensions.
+#[must_use = "nothing happens before `run`"]
+pub struct Kernel<const N: usize> {
+    name: String,
+    dims: [&'static str; N],
+    time: Vec<[usize; N]>,
+    check: Vec<[usize; N]>,
+    stored: Option<Box<StoredFn>>,
+}
+
+impl Kernel<0> {
+    /// Names the dimensions of a problem size; before [`Kernel::time`] and [`Kernel::check`].
+    pub fn dims<const N: usize>(self, dims: [&'static str; N]) -> Kernel<N> {
+        Kernel { name: self.name, dims, time: Vec::new(), check: Vec::new(), stored: self.stored }
+    }
+}
+
+impl<const N: usize> Kernel<N> {
+    /// Sizes that are timed, and validated too. Those that matter to the project, large enough to fill the device.
+    pub fn time(mut self, sizes: impl IntoIterator<Item = [usize; N]>) -> Self {
+        self.time.extend(sizes);
+        self
+    }
+
+    /// Sizes that are only validated: odd and prime ones, one, just beyond a power of two.
+    pub fn check(mut self, sizes: impl IntoIterator<Item = [usize; N]>) -> Self {
+        self.check.extend(sizes);
+        self
+    }
+
+    /// Where to find the stored kernel when the program is started by hand: a function from the compute capability to
+    /// the image that the crate embeds for it.
+    pub fn stored(mut self, find: impl Fn(u32, u32) -> Result<Stored, String> + 'static) -> Self {
+        self.stored = Some(Box::new(find));
+        self
+    }
+
+    /// Declares a case for each size and does what the process was started for: one of the two roles under
+    /// `cargo fsr`, or, by hand, one validation and timing of the stored kernel.
+    ///
+    /// `declare` must be a function of the size alone: `cargo fsr` also calls it with sizes near the given ones.
+    pub fn run(self, declare: impl Fn(&mut Case, [usize; N])) -> ExitCode {
+        let program = Program::declare(&self.name, &self.dims, &self.time, &self.check, declare);
+        match Environment::read() {
+            Ok(None) => by_hand::run(&program, self.stored.as_deref()),
+            Ok(Some(environment)) => serve::run(&program, &environment),
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::from(by_hand::EXIT_USAGE)
+            }
+        }
+    }
+}
+
+/// All cases of a kernel, or what is wrong with them.
+pub(crate) struct Program {
+    kernel: String,
+    cases: Result<Vec<DeclaredCase>, HostError>,
+}
+
+impl Program {
+    pub(crate) fn declare<const N: usize>(
+        kernel: &str,
+        dims: &[&str; N],
+        time: &[[usize; N]],
+        check: &[[usize; N]],
+        declare: impl Fn(&mut Case, [usize; N]),
+    ) -> Self {
+        let declare = &declare;
+        let sizes = time.iter().map(|sizes| (sizes, true)).chain(check.iter().map(|sizes| (sizes, false)));
+        let cases = sizes.map(|(sizes, timed)| {
+            let mut case = Case::new(dims, sizes, timed);
+            guarded(|| declare(&mut case, *sizes))?;
+            case.finish().map_err(host_code)
+        });
+        let cases = cases.collect::<Result<Vec<DeclaredCase>, HostError>>().and_then(|cases| {
+            if time.is_empty() {
+                return Err(host_code("no size is timed: give `time` at least one"));
+            }
+            for (position, case) in cases.iter().enumerate() {
+                if cases[..position].iter().any(|earlier| earlier.info.name == case.info.name) {
+                    return Err(host_code(format!("two cases are named `{}`", case.info.name)));
+                }
+            }
+            Ok(cases)
+        });
+        Self { kernel: kernel.to_owned(), cases }
+    }
+
+    pub(crate) fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
+    pub(crate) fn cases(&self) -> Result<&[DeclaredCase], HostError> {
+        self.cases.as_deref().map_err(Clone::clone)
+    }
+
+    pub(crate) fn description(&self) -> Result<Description, HostError> {
+        let cases = self.cases()?.iter().map(|case| case.info.clone()).collect();
+        Ok(Description { kernel: self.kernel.clone(), cases })
+    }
+
+    pub(crate) fn case(&self, id: CaseId) -> Result<&DeclaredCase, HostError> {
+        self.cases()?
+            .get(id as usize)
+            .ok_or_else(|| HostError::Protocol { message: format!("there is no case {id}") })
+    }
+}
