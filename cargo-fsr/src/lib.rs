@@ -8,6 +8,7 @@
 // The binding to NVRTC is the only unsafe code of this crate, and allows it for itself.
 #![deny(unsafe_code)]
 
+pub mod brief;
 pub mod cli;
 pub mod compile;
 pub mod journal;

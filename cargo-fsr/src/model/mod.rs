@@ -2,10 +2,19 @@
 //!
 //! A model never sees verdicts other than through prompts, and its answer is text: nothing here parses or trusts it.
 
+mod command;
+mod files;
+mod replay;
+
 use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+pub use command::{CommandLimits, CommandModel};
+pub use files::FilesModel;
+pub use replay::ReplayModel;
 
 /// Where in a search a prompt belongs. Unique: a slot is asked once a round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -18,9 +27,96 @@ pub struct Position {
     pub slot: u32,
 }
 
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Initial => "initial",
+            Self::CompileFailure => "compile failure",
+            Self::ExecutionFailure => "execution failure",
+            Self::Mismatch => "mismatch",
+            Self::Performance => "performance",
+        })
+    }
+}
+
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} r{} c{}", self.kernel, self.round, self.slot)
+    }
+}
+
+impl Position {
+    /// The candidate that its answer becomes.
+    pub fn origin(&self) -> Origin {
+        Origin::Candidate { round: self.round, slot: self.slot }
+    }
+}
+
+/// Where a kernel source came from. Written `baseline`, `previous-1`, `r2-c3`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Origin {
+    /// The hand-written kernel of the spec.
+    Baseline,
+    /// A source handed to the search, such as an earlier winner; counted from 1.
+    Previous(u32),
+    /// An answer of a model.
+    Candidate {
+        /// Counted from 1.
+        round: u32,
+        /// Counted from 1.
+        slot: u32,
+    },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Baseline => f.write_str("baseline"),
+            Self::Previous(number) => write!(f, "previous-{number}"),
+            Self::Candidate { round, slot } => write!(f, "r{round}-c{slot}"),
+        }
+    }
+}
+
+/// Text that names no [`Origin`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` names no candidate: expected `baseline`, `previous-1` or `r1-c2`")]
+pub struct UnknownOrigin(String);
+
+impl FromStr for Origin {
+    type Err = UnknownOrigin;
+
+    fn from_str(text: &str) -> Result<Self, UnknownOrigin> {
+        let unknown = || UnknownOrigin(text.to_owned());
+        let origin = if text == "baseline" {
+            Self::Baseline
+        } else if let Some(number) = text.strip_prefix("previous-") {
+            Self::Previous(number.parse().map_err(|_| unknown())?)
+        } else {
+            let (round, slot) =
+                text.strip_prefix('r').and_then(|rest| rest.split_once("-c")).ok_or_else(unknown)?;
+            Self::Candidate {
+                round: round.parse().map_err(|_| unknown())?,
+                slot: slot.parse().map_err(|_| unknown())?,
+            }
+        };
+        // `r+1-c02` parses as numbers and is not how an origin is written.
+        if origin.to_string() == text { Ok(origin) } else { Err(unknown()) }
+    }
+}
+
+impl From<Origin> for String {
+    fn from(origin: Origin) -> Self {
+        origin.to_string()
+    }
+}
+
+impl TryFrom<String> for Origin {
+    type Error = UnknownOrigin;
+
+    fn try_from(text: String) -> Result<Self, UnknownOrigin> {
+        text.parse()
     }
 }
 
@@ -47,6 +143,8 @@ pub struct Prompt {
     pub position: Position,
     /// What it was made from.
     pub stage: Stage,
+    /// The kernel whose code it shows and asks to change; none where there is no code yet.
+    pub parent: Option<Origin>,
     /// The whole text, self-contained.
     pub text: String,
     /// The text with measurements, device facts and mismatch values left out: what a replay compares.
@@ -62,6 +160,10 @@ pub struct Answer {
     pub model: String,
     /// Tokens, where the model says.
     pub usage: Option<Usage>,
+    /// What whoever answered has to say about it, for the journal and the user: a replay says where the prompt
+    /// differs from the recorded one.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// Tokens of one exchange.
@@ -93,6 +195,22 @@ pub enum ModelError {
         prompt: PathBuf,
         /// The file to fill in.
         answer: PathBuf,
+    },
+    /// The file beside the prompt answers another prompt than this one.
+    #[error(
+        "{answer} answers an earlier prompt, not the one that is asked now; move it away, or choose another folder"
+    )]
+    StaleAnswer {
+        /// The file.
+        answer: PathBuf,
+    },
+    /// The command line of a model command cannot be used.
+    #[error("model command line `{line}`: {what}")]
+    CommandLine {
+        /// As it was given.
+        line: String,
+        /// What is wrong with it.
+        what: String,
     },
     /// The program could not be run, failed, or ran past its deadline.
     #[error("model command `{command}` {what}")]

@@ -1,0 +1,161 @@
+//! What one search is about: the kernel as prompts and compiler see it, and the settings of the loop.
+//!
+//! Plain data, resolved and read: nothing here opens a file, and a journal's header can hold all of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use fsr_build::spec::{Arch, CudaVersion, KernelSpec, RelPath};
+use fsr_protocol::Tolerance;
+use serde::{Deserialize, Serialize};
+
+/// One kernel of one package for one arch, with the text of every file that its spec names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Brief {
+    /// The kernel's name in the spec.
+    pub kernel: String,
+    /// What it shall compute, in the project's words.
+    pub task: String,
+    /// The `extern "C" __global__` functions that the source must define; at least one.
+    pub entries: Vec<String>,
+    /// What the model must not change.
+    pub keep: Vec<String>,
+    /// Integers that kernel and host code share, with the values to sweep; the first combination is tried first.
+    pub tunables: BTreeMap<String, Vec<u32>>,
+    /// Integers that each candidate chooses and declares.
+    pub launch: BTreeMap<String, Bounds>,
+    /// The host launch code, the cargo target first.
+    pub host: Vec<SourceFile>,
+    /// Headers that candidates may include, by the name of the `#include`.
+    pub headers: Vec<SourceFile>,
+    /// The kernel that the project has today.
+    pub baseline: Option<SourceFile>,
+    /// Target of the PTX.
+    #[serde(with = "as_text")]
+    pub arch: Arch,
+    /// Version of the compiler.
+    #[serde(with = "as_text")]
+    pub cuda: CudaVersion,
+    /// The spec's own tolerance; `None` takes the default by dtype.
+    pub tolerance: Option<Tolerance>,
+}
+
+impl Brief {
+    /// Resolves a spec for one arch; `read` gives the text of a file of the package.
+    ///
+    /// # Errors
+    /// Whatever `read` fails with.
+    pub fn new<E>(
+        spec: &KernelSpec,
+        arch: Arch,
+        cuda: CudaVersion,
+        mut read: impl FnMut(&RelPath) -> Result<String, E>,
+    ) -> Result<Self, E> {
+        let mut file = |path: &RelPath| -> Result<SourceFile, E> {
+            Ok(SourceFile { path: path.as_str().to_owned(), text: read(path)?.replace("\r\n", "\n") })
+        };
+        Ok(Self {
+            kernel: spec.name.clone(),
+            task: spec.task.text.clone(),
+            entries: spec.entries.clone(),
+            keep: spec.keep.clone(),
+            tunables: spec.tunables.clone(),
+            launch: spec
+                .launch
+                .iter()
+                .map(|(name, bound)| (name.clone(), Bounds { min: bound.min, max: bound.max }))
+                .collect(),
+            host: spec.host.iter().map(&mut file).collect::<Result<_, E>>()?,
+            headers: spec.headers.iter().map(&mut file).collect::<Result<_, E>>()?,
+            baseline: spec.baseline.as_ref().map(&mut file).transpose()?,
+            arch,
+            cuda,
+            tolerance: spec
+                .tolerance
+                .map(|tolerance| Tolerance { rtol: tolerance.rtol, atol: tolerance.atol }),
+        })
+    }
+}
+
+/// A text file of the project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceFile {
+    /// Path as the spec writes it, relative to the package.
+    pub path: String,
+    /// The text, with LF.
+    pub text: String,
+}
+
+/// Inclusive bounds of a launch parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Smallest value.
+    pub min: u32,
+    /// Largest value.
+    pub max: u32,
+}
+
+impl Bounds {
+    /// Whether a value lies within.
+    pub fn contains(self, value: u64) -> bool {
+        (u64::from(self.min)..=u64::from(self.max)).contains(&value)
+    }
+}
+
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", self.min, self.max)
+    }
+}
+
+/// How far and how wide to search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Candidates a round (N of the paper); at least 1.
+    pub candidates: u32,
+    /// Rounds (the depth of the paper); at least 1.
+    pub rounds: u32,
+    /// Ends the search after so many rounds in a row without a new best; `None` runs all rounds.
+    pub patience: Option<u32>,
+    /// Decides which direction each slot is pointed at, and nothing else.
+    pub seed: u64,
+    /// Most combinations of tunables tried for one candidate.
+    pub max_combinations: u32,
+    /// Size of a prompt, in bytes, at which the history is trimmed.
+    pub prompt_bytes: usize,
+    /// Largest source of a candidate, in bytes.
+    pub source_bytes: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            candidates: 4,
+            rounds: 5,
+            patience: None,
+            seed: 0,
+            max_combinations: 64,
+            prompt_bytes: 96 * 1024,
+            source_bytes: 128 * 1024,
+        }
+    }
+}
+
+mod as_text {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
