@@ -222,7 +222,7 @@ pub enum JudgeError {
     #[error("host process: {0}")]
     Process(String),
     /// The tolerance of the spec cannot be used.
-    #[error("tolerance {0:?}: {1}")]
+    #[error("{}: {}", tolerance(.0), .1)]
     Tolerance(Tolerance, String),
     /// A time that no correct kernel can have, twice: nothing measured on this case can be trusted.
     #[error(
@@ -262,6 +262,10 @@ fn no_target(package: &str, file: &std::path::Path, exists: bool, candidates: &[
         }
     }
     text
+}
+
+fn tolerance(Tolerance { rtol, atol }: &Tolerance) -> String {
+    format!("tolerance = {{ rtol = {rtol:e}, atol = {atol:e} }}")
 }
 
 /// A time in words, from nanoseconds.
