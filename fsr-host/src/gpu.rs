@@ -34,13 +34,10 @@ pub struct Gpu<'a> {
 }
 
 impl Gpu<'_> {
-    /// Value of a tunable or launch parameter, by the name that the spec gives it.
-    pub fn tunable(&self, name: &str) -> Result<u32, LaunchError> {
-        let known = || self.tunables.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-        self.tunables.get(name).copied().ok_or_else(|| match self.tunables.is_empty() {
-            true => LaunchError::new(format_args!("there is no tunable `{name}`: the spec declares none")),
-            false => LaunchError::new(format_args!("there is no tunable `{name}`: there are {}", known())),
-        })
+    /// Value of a tunable or launch parameter, by the name that the spec gives it. Made for the generated
+    /// `Tunables::resolve(|name| gpu.tunable(name))`, whose error names what is missing.
+    pub fn tunable(&self, name: &str) -> Option<u32> {
+        self.tunables.get(name).copied()
     }
 
     /// The value of a scalar in this set.

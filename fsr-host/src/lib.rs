@@ -6,9 +6,14 @@
 //! ```no_run
 //! # mod launch {
 //! #     use cudarc::driver::*;
-//! #     pub fn double(_: &CudaStream, _: &CudaFunction, _: u32, _: &CudaView<f32>, _: &mut CudaViewMut<f32>)
+//! #     pub fn double(_: &CudaStream, _: &CudaFunction, _: &Tunables, _: &CudaView<f32>, _: &mut CudaViewMut<f32>)
 //! #         -> Result<(), DriverError> { Ok(()) }
+//! #     pub struct Tunables;
+//! #     impl Tunables {
+//! #         pub fn resolve(_: impl FnMut(&str) -> Option<u32>) -> Result<Self, std::fmt::Error> { Ok(Self) }
+//! #     }
 //! # }
+//! # use launch::Tunables;
 //! fn main() -> fsr_host::ExitCode {
 //!     fsr_host::kernel("double")
 //!         .dims(["n"])
@@ -18,8 +23,9 @@
 //!             let x = case.input::<f32>("x", [n]);
 //!             let y = case.output::<f32>("y", [n]);
 //!             case.launch(move |gpu| {
+//!                 let tunables = Tunables::resolve(|name| gpu.tunable(name))?;
 //!                 let (stream, double) = (gpu.stream(), gpu.function("double")?);
-//!                 launch::double(stream, &double, gpu.tunable("BLOCK")?, &gpu.view(x), &mut gpu.view_mut(y))?;
+//!                 launch::double(stream, &double, &tunables, &gpu.view(x), &mut gpu.view_mut(y))?;
 //!                 Ok(())
 //!             });
 //!             case.reference(move |cpu| {

@@ -2,6 +2,7 @@
 //!
 //! Owns the declaration of all sizes. It never runs a kernel: the roles do, with what is declared here.
 
+use std::fmt::Display;
 use std::process::ExitCode;
 
 use fsr_protocol::{CaseId, Description, Environment, HostError};
@@ -48,8 +49,16 @@ impl<const N: usize> Kernel<N> {
 
     /// Where to find the stored kernel when the program is started by hand: a function from the compute capability to
     /// the image that the crate embeds for it.
-    pub fn stored(mut self, find: impl Fn(u32, u32) -> Result<Stored, String> + 'static) -> Self {
-        self.stored = Some(Box::new(find));
+    ///
+    /// ```ignore
+    /// .stored(|major, minor| {
+    ///     let image = kernels::transpose::image_for(major, minor)?;
+    ///     Ok::<_, kernels::NotTuned>(Stored::new(image.ptx, image.entries, image.tunables.pairs()))
+    /// })
+    /// ```
+    pub fn stored<E: Display>(mut self, find: impl Fn(i32, i32) -> Result<Stored, E> + 'static) -> Self {
+        self.stored =
+            Some(Box::new(move |major, minor| find(major, minor).map_err(|error| error.to_string())));
         self
     }
 

@@ -31,7 +31,7 @@ pub(crate) const EXIT_NO_DEVICE: u8 = 3;
 
 const MODULE: ModuleId = 0;
 
-pub(crate) type StoredFn = dyn Fn(u32, u32) -> Result<Stored, String>;
+pub(crate) type StoredFn = dyn Fn(i32, i32) -> Result<Stored, String>;
 
 /// A kernel as a crate embeds it: what [`Kernel::stored`](crate::Kernel::stored) returns.
 #[derive(Clone, Debug)]
@@ -113,7 +113,7 @@ fn attempt(program: &Program, stored: Option<&StoredFn>) -> Result<bool, Stop> {
     let mut reference = Reference::new(program, share.path().to_owned());
     let mut device = Device::new(program, share.path().to_owned());
     let facts = device.open(options.device)?;
-    let stored = options.kernel(program.kernel(), stored, facts.compute_capability)?;
+    let stored = options.kernel(stored, facts.compute_capability)?;
     let loaded = device.answer(Request::Load {
         module: MODULE,
         ptx: stored.ptx,

@@ -32,10 +32,8 @@ pub(crate) enum Usage {
     Value { option: String, what: &'static str },
     #[error("cannot read {file}: {cause}")]
     File { file: String, cause: String },
-    #[error(
-        "kernel `{kernel}` is not stored for this device: {cause}; tune it with `cargo fsr tune {kernel}`, or give `--ptx FILE`"
-    )]
-    NotStored { kernel: String, cause: String },
+    #[error("{0}; or give `--ptx FILE`")]
+    NotStored(String),
     #[error("this host file names no stored kernel: give `--ptx FILE`, or call `.stored(..)` in it")]
     NothingStored,
 }
@@ -99,7 +97,6 @@ impl Options {
     /// The kernel to run: the given PTX, or what the crate embeds for the device.
     pub(crate) fn kernel(
         &self,
-        kernel: &str,
         stored: Option<&StoredFn>,
         (major, minor): (u32, u32),
     ) -> Result<Stored, Usage> {
@@ -109,9 +106,7 @@ impl Options {
                     .map_err(|error| Usage::File { file: file.clone(), cause: error.to_string() })?;
                 Stored { entries: entries(&ptx), ptx, tunables: Tunables::new() }
             }
-            (None, Some(find)) => {
-                find(major, minor).map_err(|cause| Usage::NotStored { kernel: kernel.to_owned(), cause })?
-            }
+            (None, Some(find)) => find(major as i32, minor as i32).map_err(Usage::NotStored)?,
             (None, None) => return Err(Usage::NothingStored),
         };
         if !self.entries.is_empty() {
@@ -168,11 +163,12 @@ mod tests {
     #[test]
     fn without_a_stored_kernel_the_way_out_is_told() {
         let options = parsed("").unwrap();
-        assert_eq!(options.kernel("transpose", None, (9, 0)).unwrap_err(), Usage::NothingStored);
-        let find: Box<StoredFn> = Box::new(|major, minor| Err(format!("no image for {major}.{minor}")));
+        assert_eq!(options.kernel(None, (9, 0)).unwrap_err(), Usage::NothingStored);
+        let find: Box<StoredFn> =
+            Box::new(|major, minor| Err(format!("kernel `transpose` has no image for {major}.{minor}")));
         insta::assert_snapshot!(
-            options.kernel("transpose", Some(&*find), (9, 0)).unwrap_err(),
-            @"kernel `transpose` is not stored for this device: no image for 9.0; tune it with `cargo fsr tune transpose`, or give `--ptx FILE`"
+            options.kernel(Some(&*find), (9, 0)).unwrap_err(),
+            @"kernel `transpose` has no image for 9.0; or give `--ptx FILE`"
         );
     }
 }
