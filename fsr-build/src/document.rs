@@ -243,8 +243,10 @@ impl<'a> Item<'a> {
 
     pub(crate) fn u64(&self) -> Result<u64, Fault> {
         let integer = self.value.get_ref().as_integer().ok_or_else(|| self.wrong_type("an integer"))?;
-        u64::from_str_radix(integer.as_str(), integer.radix())
-            .map_err(|_| self.invalid("must be a whole number that is not negative"))
+        u64::from_str_radix(integer.as_str(), integer.radix()).map_err(|_| {
+            let negative = integer.as_str().starts_with('-');
+            self.invalid(if negative { "must not be negative" } else { "is out of range" })
+        })
     }
 
     pub(crate) fn u32(&self) -> Result<u32, Fault> {

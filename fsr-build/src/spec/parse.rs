@@ -212,7 +212,8 @@ fn entries(kernel: &str, table: &Table<'_>) -> Result<Vec<String>, Fault> {
         if identifier::is_c(name) {
             Ok(name.to_owned())
         } else {
-            Err(item.invalid(format!("`{name}` is no C identifier, so no `extern \"C\"` kernel can have it")))
+            Err(item
+                .invalid(format!("`{name}` is no C++ identifier, so no `extern \"C\"` function can have it")))
         }
     };
     match (table.get("entry"), table.get("entries")) {
@@ -310,7 +311,7 @@ fn sentences(table: &Table<'_>, key: &str) -> Result<Vec<String>, Fault> {
 fn parameter_name(name: &str, item: &Item<'_>) -> Result<(), Fault> {
     let field = identifier::field_name(name);
     if !identifier::is_c(name) {
-        Err(item.invalid_key(format!("`{name}` is no C identifier, so no macro or constant can have it")))
+        Err(item.invalid_key(format!("`{name}` is no C++ identifier, so no macro or constant can have it")))
     } else if identifier::is_never_an_identifier(&field) {
         Err(item.invalid_key(format!("`{name}` would be the Rust field `{field}`, which cannot exist")))
     } else {
