@@ -61,6 +61,8 @@ mod device;
 mod element;
 mod fault;
 mod gpu;
+#[cfg(unix)]
+mod orphan;
 mod program;
 mod raw;
 mod reference;

@@ -16,6 +16,8 @@ use crate::reference::Reference;
 /// Serves until told to exit or the other side is gone.
 pub(crate) fn run(program: &Program, environment: &Environment) -> ExitCode {
     let served = Channel::connect(environment).and_then(|mut channel| {
+        #[cfg(unix)]
+        crate::orphan::watch(channel.socket()?, crate::orphan::GRACE, crate::orphan::end);
         let share = environment.share.clone();
         match environment.role {
             Role::Reference => {

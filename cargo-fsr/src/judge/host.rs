@@ -4,8 +4,11 @@
 //! `timing`, and the words for a prompt in `evidence`.
 
 use std::collections::BTreeMap;
+use std::fs;
 
-use fsr_protocol::{BufferRole, CaseId, CaseInfo, Description, HostError, MIXED_DISTRIBUTIONS, Role, SetId};
+use fsr_protocol::{
+    BufferRole, CaseId, CaseInfo, Description, Dump, HostError, MIXED_DISTRIBUTIONS, Role, SetId, files,
+};
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 
@@ -73,6 +76,8 @@ pub struct HostJudge {
     sets: SetId,
     /// Device memory is short: only one case's inputs are kept there.
     lean: bool,
+    /// Some kernel was launched and ended: the launch code works.
+    proven: bool,
     /// Modules that are needed at once.
     pub(super) modules: usize,
     /// Bytes per nanosecond of a copy, by bytes moved.
@@ -94,15 +99,11 @@ impl HostJudge {
             turn: 0,
             sets: 0,
             lean: false,
+            proven: false,
             modules: 0,
             bandwidths: BTreeMap::new(),
             split: Split::default(),
         }
-    }
-
-    /// Seeds of all sets made so far.
-    pub fn seeds(&self) -> &[SetSeed] {
-        &self.seeds
     }
 
     /// Where the time of the last validation and the last timing went.
@@ -245,7 +246,19 @@ impl HostJudge {
         {
             self.device = None;
         }
-        self.referee()?.0.drop_set(case, set)
+        let files: Vec<_> = match (&self.bench, &self.session) {
+            (Some(bench), Some(session)) => {
+                let buffers = bench.cases.get(case as usize).map_or(0, |case| case.buffers.len());
+                (0..buffers).map(|buffer| files::input(session.share(), case, set, buffer)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let (reference, _) = self.referee()?;
+        reference.drop_set(case, set)?;
+        reference.settle()?;
+        // Outputs have no such file.
+        files.iter().for_each(|file| drop(fs::remove_file(file)));
+        Ok(())
     }
 
     /// The device process; a new one where the last was lost.
@@ -353,9 +366,37 @@ impl HostJudge {
         self.options.deadlines.launch + std::time::Duration::from_secs(bytes / SLOWEST_MOVE)
     }
 
-    /// A failure of `error` during a launch at `place`.
-    pub(super) fn blame(error: &RequestError, place: Place<'_>) -> Option<Failure> {
-        evidence::of_request(error, Some(place))
+    /// One launch; gives the nanoseconds between the events. Writes outside of buffers are the candidate's failure.
+    pub(super) fn launch(
+        &mut self,
+        candidate: &Executable,
+        id: CaseId,
+        set: SetId,
+        flush: bool,
+        dump: Option<Dump>,
+        place: Place<'_>,
+    ) -> Result<f64, Stop> {
+        let deadline = self.launch_deadline(place.case);
+        let module = self.load(candidate)?.module;
+        self.upload(id, set)?;
+        let proven = self.proven;
+        let launched = self.on_device(
+            |device| device.launch(module, id, set, flush, dump, deadline),
+            |error| match error {
+                // Launch code that unwraps panics with a candidate that cannot be launched. Where it has worked
+                // before, that is no fault of its own.
+                RequestError::Failed(HostError::HostCode { message }) if proven => {
+                    let message = format!("the launch code {message}");
+                    evidence::of_request(&RequestError::Failed(HostError::Launch { message }), Some(place))
+                }
+                error => evidence::of_request(error, Some(place)),
+            },
+        )?;
+        self.proven = true;
+        match launched.redzones.as_slice() {
+            [] => Ok(launched.nanos),
+            hits => Err(Stop::Candidate(evidence::of_redzones(hits, place))),
+        }
     }
 }
 
@@ -370,6 +411,14 @@ impl Judge for HostJudge {
 
     fn validate_fresh(&mut self, candidate: &Executable) -> Result<Verdict, JudgeError> {
         self.validate_on_fresh(candidate)
+    }
+
+    fn renew(&mut self) {
+        self.device = None;
+    }
+
+    fn seeds(&self) -> &[SetSeed] {
+        &self.seeds
     }
 
     fn time(&mut self, contenders: &[&Executable]) -> Result<Timed, JudgeError> {

@@ -185,6 +185,15 @@ pub trait Judge {
         self.validate(candidate)
     }
 
+    /// Forgets the state that launches may have left in the device process: the next job runs in a new one. For the
+    /// final timing.
+    fn renew(&mut self) {}
+
+    /// Seeds of all sets of inputs so far. They are secret while candidates run, and belong into the journal.
+    fn seeds(&self) -> &[SetSeed] {
+        &[]
+    }
+
     /// Times contenders in shuffled, interleaved order; the first is the new one, the others are known to be valid
     /// (incumbent, baseline). Every timed launch of the first is compared too.
     fn time(&mut self, contenders: &[&Executable]) -> Result<Timed, JudgeError>;

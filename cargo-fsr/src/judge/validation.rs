@@ -112,29 +112,6 @@ impl HostJudge {
         Ok(errors)
     }
 
-    /// One launch, inside its buffers; gives the nanoseconds between the events.
-    pub(super) fn launch(
-        &mut self,
-        candidate: &Executable,
-        id: CaseId,
-        set: SetId,
-        flush: bool,
-        dump: Option<Dump>,
-        place: Place<'_>,
-    ) -> Result<f64, Stop> {
-        let deadline = self.launch_deadline(place.case);
-        let module = self.load(candidate)?.module;
-        self.upload(id, set)?;
-        let launched = self.on_device(
-            |device| device.launch(module, id, set, flush, dump, deadline),
-            |error| Self::blame(error, place),
-        )?;
-        match launched.redzones.as_slice() {
-            [] => Ok(launched.nanos),
-            hits => Err(Stop::Candidate(evidence::of_redzones(hits, place))),
-        }
-    }
-
     /// Takes the reference process's word on a launch.
     pub(super) fn judge(
         &mut self,

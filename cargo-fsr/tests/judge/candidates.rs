@@ -1,5 +1,8 @@
 //! What becomes of candidates: right ones, wrong ones, and those that take their process with them.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use cargo_fsr::judge::{Failure, FailureKind, Judge, JudgeError, Timed, Verdict};
 
 use super::{Course, candidate};
@@ -16,6 +19,15 @@ fn failure(course: &mut Course, does: &str) -> Failure {
 fn is_valid(course: &mut Course) {
     let verdict = course.judge.validate(&candidate("right")).unwrap();
     assert!(matches!(verdict, Verdict::Valid(_)), "{verdict:?}");
+}
+
+fn files_of(folder: &Path) -> impl Iterator<Item = String> {
+    let folders: Vec<PathBuf> =
+        fs::read_dir(folder.join("share")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    folders
+        .into_iter()
+        .flat_map(|folder| fs::read_dir(folder).unwrap())
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
 }
 
 /// The candidate fails in the way given, with these words, and the next one is judged as if nothing had been.
@@ -79,6 +91,25 @@ fn it_cannot_be_launched() {
     assert_eq!(failure.summary, "the launch failed: CUDA_ERROR_INVALID_VALUE: too much shared memory");
     is_valid(&mut course);
     assert_eq!(course.pids().len(), 2, "the device lives on after a refused launch");
+    course.leaves_nothing();
+}
+
+#[test]
+fn launch_code_panics_with_it() {
+    let mut course = Course::new();
+    let error = course.judge.validate(&candidate("panics")).unwrap_err();
+    assert!(
+        matches!(error, JudgeError::HostCode(_)),
+        "nothing shows yet that the launch code works: {error:?}"
+    );
+    is_valid(&mut course);
+    let failure = failure(&mut course, "panics");
+    assert_eq!(failure.kind, FailureKind::Launch);
+    assert_eq!(
+        failure.summary,
+        "the launch failed: the launch code panicked at src/launch.rs:7:5: CUDA_ERROR_INVALID_VALUE"
+    );
+    is_valid(&mut course);
     course.leaves_nothing();
 }
 
@@ -190,6 +221,8 @@ fn fresh_sets_are_made_and_forgotten() {
     values.sort();
     values.dedup();
     assert_eq!(values.len(), seeds.len(), "no seed twice");
+    let inputs = files_of(course.folder.path()).filter(|file| file.ends_with(".in")).count();
+    assert_eq!(inputs, 3 * 3, "the pool alone is left");
     course.leaves_nothing();
 }
 
@@ -224,6 +257,16 @@ fn contenders_are_timed_side_by_side() {
         assert_eq!(case.work_bytes, 8000);
     }
     assert!(course.judge.split().time > 0.0);
+    course.leaves_nothing();
+}
+
+#[test]
+fn the_final_timing_has_a_process_of_its_own() {
+    let mut course = Course::new();
+    is_valid(&mut course);
+    course.judge.renew();
+    assert!(matches!(course.judge.time(&[&candidate("right")]).unwrap(), Timed::Times(_)));
+    assert_eq!(course.pids().len(), 3);
     course.leaves_nothing();
 }
 

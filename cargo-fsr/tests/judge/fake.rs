@@ -325,6 +325,11 @@ impl Device {
                             message: "CUDA_ERROR_INVALID_VALUE: too much shared memory".to_owned(),
                         }));
                     }
+                    "panics" => {
+                        return Some(Reply::Failed(HostError::HostCode {
+                            message: "panicked at src/launch.rs:7:5: CUDA_ERROR_INVALID_VALUE".to_owned(),
+                        }));
+                    }
                     "faults" => {
                         return Some(Reply::Failed(HostError::Execution {
                             message: "CUDA_ERROR_ILLEGAL_ADDRESS".to_owned(),

@@ -77,6 +77,12 @@ impl Channel {
         Self::new(Stream::connect(environment.socket.to_string_lossy().as_ref())?)
     }
 
+    /// Another handle of the socket, for whoever wants to know that the other process is gone.
+    #[cfg(unix)]
+    pub fn socket(&self) -> Result<std::os::fd::OwnedFd, ChannelError> {
+        Ok(self.writer.try_clone()?.into())
+    }
+
     /// Sends one message.
     pub fn send<T: Serialize>(&mut self, message: &T) -> Result<(), ChannelError> {
         let mut line = serde_json::to_vec(message)?;
