@@ -16,6 +16,7 @@ use crate::key::Observed;
 use crate::spec::{KernelSpec, PackageSpec};
 use crate::store::{self, Entry, Status};
 
+use error::Severity;
 pub use error::{EmbedError, Problem};
 
 /// Embeds the kernels of the package whose build script calls this.
@@ -115,12 +116,12 @@ impl Surroundings {
                 }
                 entries.extend(examined.entry);
             }
-            let warnings = error::messages(&package, &warnings);
+            let warnings = error::messages(&package, &warnings, Severity::Warning);
             told.extend(warnings.iter().map(|warning| format!("warning={warning}")));
             embedded.push((kernel, entries));
         }
         if !problems.is_empty() {
-            let messages = error::messages(&package, &problems);
+            let messages = error::messages(&package, &problems, Severity::Error);
             return Err(EmbedError::NotReady { problems, messages });
         }
 

@@ -108,11 +108,18 @@ impl From<InputError> for EmbedError {
     }
 }
 
+/// Whether a message ends the build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Severity {
+    Error,
+    Warning,
+}
+
 /// One message for each kernel and fault, with the architectures that share it and the way out.
-pub(super) fn messages(package: &PackageSpec, problems: &[Problem]) -> Vec<String> {
+pub(super) fn messages(package: &PackageSpec, problems: &[Problem], severity: Severity) -> Vec<String> {
     let mut groups: Vec<(String, String, Vec<String>)> = Vec::new();
     for problem in problems {
-        let (before, after) = wording(package, problem);
+        let (before, after) = wording(package, problem, severity);
         let arch = problem.arch.to_string();
         match groups.iter_mut().find(|group| group.0 == before && group.1 == after) {
             Some((_, _, archs)) => archs.push(arch),
@@ -126,7 +133,7 @@ pub(super) fn messages(package: &PackageSpec, problems: &[Problem]) -> Vec<Strin
 }
 
 /// The words before and after the list of architectures.
-fn wording(package: &PackageSpec, problem: &Problem) -> (String, String) {
+fn wording(package: &PackageSpec, problem: &Problem, severity: Severity) -> (String, String) {
     let kernel = &problem.kernel;
     let tune = format!("run `cargo fsr tune -p {} {kernel}`", package.package);
     let changes: Vec<String> = problem.status.changes().iter().map(ToString::to_string).collect();
@@ -138,7 +145,11 @@ fn wording(package: &PackageSpec, problem: &Problem) -> (String, String) {
             format!(": {changes}; run `cargo fsr verify --update -p {} {kernel}`", package.package),
         ),
         Status::Stale { .. } => {
-            ("is stale", format!(": {changes}; {tune}, or set FSR_ALLOW_STALE=1 to build with the old one"))
+            let allow = match severity {
+                Severity::Error => ", or set FSR_ALLOW_STALE=1 to build with the old one",
+                Severity::Warning => "",
+            };
+            ("is stale", format!(": {changes}; {tune}{allow}"))
         }
         Status::Missing { .. } => ("is not tuned", format!("; {tune}")),
         Status::Tampered { error } | Status::Unreadable { error } => {

@@ -352,3 +352,6 @@ fn read_device(table: &Table<'_>) -> Result<Device, Fault> {
         driver: table.get("driver").map(|item| item.parse()).transpose()?,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,7 +41,10 @@ fn table(out: &mut String, path: &str, map: &Map) {
         let inner = if path.is_empty() { key(name) } else { format!("{path}.{}", key(name)) };
         match value {
             Value::Table(map) => {
-                let _ = write!(out, "\n[{inner}]\n");
+                // Tables within it imply it.
+                if !map.values().all(|value| matches!(value, Value::Table(_))) || map.is_empty() {
+                    let _ = write!(out, "\n[{inner}]\n");
+                }
                 table(out, &inner, map);
             }
             Value::Tables(maps) => {

@@ -404,7 +404,7 @@ mod tests {
         the PTX is version 8.7 for sm_80, not as its manifest says
         `-I/opt/cuda/include` has an absolute path, which is no business of a published file
         `C:\models\x` has an absolute path, which is no business of a published file
-        the manifest does not read back: 82:17: `validated.max-abs-error`: must be a number that is not negative
+        the manifest does not read back: 78:17: `validated.max-abs-error`: must be a number that is not negative
         ");
     }
 
