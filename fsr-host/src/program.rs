@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use fsr_protocol::{CaseId, Description, Environment, HostError};
 
-use crate::by_hand::{self, Stored, StoredFn};
+use crate::by_hand::{self, Options, Stored, StoredFn};
 use crate::case::{Case, DeclaredCase};
 use crate::fault::{guarded, host_code};
 use crate::serve;
@@ -67,10 +67,19 @@ impl<const N: usize> Kernel<N> {
     ///
     /// `declare` must be a function of the size alone: `cargo fsr` also calls it with sizes near the given ones.
     pub fn run(self, declare: impl Fn(&mut Case, [usize; N])) -> ExitCode {
-        let program = Program::declare(&self.name, &self.dims, &self.time, &self.check, declare);
+        let Self { name, dims, time, check, stored } = &self;
         match Environment::read() {
-            Ok(None) => by_hand::run(&program, self.stored.as_deref()),
-            Ok(Some(environment)) => serve::run(&program, &environment),
+            Ok(None) => {
+                let chosen = |options: &Options| {
+                    let sizes = options.sizes(dims)?;
+                    let (time, check) = if sizes.is_empty() { (time, &check[..]) } else { (&sizes, &[][..]) };
+                    Ok(Program::declare(name, dims, time, check, declare))
+                };
+                by_hand::run(chosen, stored.as_deref())
+            }
+            Ok(Some(environment)) => {
+                serve::run(&Program::declare(name, dims, time, check, declare), &environment)
+            }
             Err(error) => {
                 eprintln!("error: {error}");
                 ExitCode::from(by_hand::EXIT_USAGE)

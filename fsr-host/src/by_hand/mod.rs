@@ -10,14 +10,15 @@ use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
 
 use fsr_protocol::{
-    CaseId, Comparison, DeviceFacts, Dump, HostError, MIXED_DISTRIBUTIONS, ModuleId, Reply, Request, SetId,
-    Tunables,
+    CaseId, Comparison, DeviceFacts, Dump, HostError, MIXED_DISTRIBUTIONS, ModuleId, RedzoneHit, Reply,
+    Request, SetId, Tunables,
 };
 
 use crate::device::Device;
 use crate::program::Program;
 use crate::reference::Reference;
-use options::{Options, Usage};
+pub(crate) use options::Options;
+use options::Usage;
 use table::{Row, Verdict};
 
 /// Every case is right.
@@ -74,9 +75,16 @@ impl From<Usage> for Stop {
     }
 }
 
-/// Validates and times, and says how it went.
-pub(crate) fn run(program: &Program, stored: Option<&StoredFn>) -> ExitCode {
-    let code = match attempt(program, stored) {
+/// Reads the command line and runs the program that `declare` makes of it, with the sizes that it names if any.
+pub(crate) fn run(
+    declare: impl FnOnce(&Options) -> Result<Program, Usage>,
+    stored: Option<&StoredFn>,
+) -> ExitCode {
+    let program =
+        Options::parse(std::env::args().skip(1)).and_then(|options| Ok((declare(&options)?, options)));
+    let outcome =
+        program.map_err(Stop::from).and_then(|(program, options)| attempt(&program, &options, stored));
+    let code = match outcome {
         Ok(true) => EXIT_OK,
         Ok(false) => EXIT_WRONG,
         Err(Stop::Usage(Usage::Help)) => {
@@ -105,8 +113,7 @@ pub(crate) fn run(program: &Program, stored: Option<&StoredFn>) -> ExitCode {
     ExitCode::from(code)
 }
 
-fn attempt(program: &Program, stored: Option<&StoredFn>) -> Result<bool, Stop> {
-    let options = Options::parse(std::env::args().skip(1))?;
+fn attempt(program: &Program, options: &Options, stored: Option<&StoredFn>) -> Result<bool, Stop> {
     let cases = program.cases()?.len();
     let share = tempfile::tempdir()
         .map_err(|error| HostError::Io { message: format!("no temporary folder: {error}") })?;
@@ -139,6 +146,13 @@ fn attempt(program: &Program, stored: Option<&StoredFn>) -> Result<bool, Stop> {
     Ok(right)
 }
 
+/// What one launch showed.
+struct Shown {
+    nanos: f64,
+    redzone: Option<RedzoneHit>,
+    comparison: Comparison,
+}
+
 /// Both roles, and what they work on.
 struct Bench<'b, 'p> {
     program: &'p Program,
@@ -157,20 +171,20 @@ impl Bench<'_, '_> {
         for set in 0..sets as SetId {
             self.reference.make_set(case, set, seed.wrapping_add(set))?;
             self.device.answer(Request::Upload { case, set })?;
-            let comparison = match self.launch_and_compare(case, set, true) {
-                Ok((_, comparison)) => comparison,
+            let shown = match self.launch_and_compare(case, set, true) {
+                Ok(shown) => shown,
                 Err(HostError::Launch { message }) => {
                     row.verdict = Verdict::Refused(message);
                     return Ok(row);
                 }
                 Err(error) => return Err(error),
             };
-            row.add(comparison);
+            row.add(&shown);
             if matches!(row.verdict, Verdict::Right) && info.timed && set + 1 == sets {
                 for _ in 0..samples {
-                    let (nanos, comparison) = self.launch_and_compare(case, set, false)?;
-                    row.nanos.push(nanos);
-                    row.add(comparison);
+                    let shown = self.launch_and_compare(case, set, false)?;
+                    row.nanos.push(shown.nanos);
+                    row.add(&shown);
                 }
             }
             self.device.answer(Request::DropSet { case, set })?;
@@ -182,23 +196,13 @@ impl Bench<'_, '_> {
         Ok(row)
     }
 
-    fn launch_and_compare(
-        &mut self,
-        case: CaseId,
-        set: SetId,
-        inputs: bool,
-    ) -> Result<(f64, Comparison), HostError> {
+    fn launch_and_compare(&mut self, case: CaseId, set: SetId, inputs: bool) -> Result<Shown, HostError> {
         let dump = Some(Dump { slot: 0, inputs });
         let launch = Request::Launch { module: MODULE, case, set, flush: true, dump };
         let Reply::Launched { nanos, redzones, .. } = self.device.answer(launch)? else {
             return Err(HostError::Protocol { message: "a launch is answered by its times".to_owned() });
         };
-        if let Some(hit) = redzones.first() {
-            let (side, distance) = (if hit.before { "before" } else { "behind" }, hit.distance);
-            return Err(HostError::Execution {
-                message: format!("a write {distance} bytes {side} the bounds of buffer `{}`", hit.buffer),
-            });
-        }
-        Ok((nanos, self.reference.compare(case, set, 0, inputs, None)?))
+        let comparison = self.reference.compare(case, set, 0, inputs, None)?;
+        Ok(Shown { nanos, redzone: redzones.into_iter().next(), comparison })
     }
 }

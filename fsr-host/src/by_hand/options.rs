@@ -13,6 +13,7 @@ Options:
   --ptx FILE          PTX to run instead
   --entry NAME        a kernel of that PTX (repeatable; default: all of them)
   --set NAME=VALUE    a tunable or launch parameter (repeatable)
+  --size N[,N..]      a size to time instead of the declared ones (repeatable)
   --device N          ordinal of the device [default: 0]
   --samples N         timed launches of each timed size [default: 20]
   --sets N            sets of inputs for each size [default: 3]
@@ -34,6 +35,8 @@ pub(crate) enum Usage {
     File { file: String, cause: String },
     #[error("{0}; or give `--ptx FILE`")]
     NotStored(String),
+    #[error("`--size {given}` gives {found} extents; the kernel has {}", dims.join(","))]
+    Size { given: String, found: usize, dims: Vec<String> },
     #[error("this host file names no stored kernel: give `--ptx FILE`, or call `.stored(..)` in it")]
     NothingStored,
 }
@@ -47,6 +50,7 @@ pub(crate) struct Options {
     pub(crate) samples: u32,
     pub(crate) sets: u64,
     pub(crate) seed: Option<u64>,
+    sizes: Vec<String>,
 }
 
 impl Options {
@@ -59,6 +63,7 @@ impl Options {
             samples: 20,
             sets: 3,
             seed: None,
+            sizes: Vec::new(),
         };
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
@@ -84,6 +89,7 @@ impl Options {
                 "--device" => options.device = value(number)?.parse().map_err(|_| wrong(number))?,
                 "--samples" => options.samples = value(number)?.parse().map_err(|_| wrong(number))?,
                 "--sets" => options.sets = value(number)?.parse().map_err(|_| wrong(number))?,
+                "--size" => options.sizes.push(value("extents such as 4096,1024")?),
                 "--seed" => options.seed = Some(value(number)?.parse().map_err(|_| wrong(number))?),
                 _ => return Err(Usage::Unknown(argument)),
             }
@@ -92,6 +98,19 @@ impl Options {
             return Err(Usage::Value { option: "--sets".to_owned(), what: "at least one" });
         }
         Ok(options)
+    }
+
+    /// The sizes to time instead of those that the host code declares; none given, none returned.
+    pub(crate) fn sizes<const N: usize>(&self, dims: &[&str; N]) -> Result<Vec<[usize; N]>, Usage> {
+        let size = |given: &String| {
+            let wrong = || Usage::Value { option: "--size".to_owned(), what: "extents such as 4096,1024" };
+            let extents: Result<Vec<usize>, _> = given.split(',').map(str::parse).collect();
+            let extents = extents.map_err(|_| wrong())?;
+            let found = extents.len();
+            let dims = || dims.iter().map(ToString::to_string).collect();
+            extents.try_into().map_err(|_| Usage::Size { given: given.clone(), found, dims: dims() })
+        };
+        self.sizes.iter().map(size).collect()
     }
 
     /// The kernel to run: the given PTX, or what the crate embeds for the device.
@@ -151,6 +170,19 @@ mod tests {
         assert_eq!(said("--set TILE"), "`--set` needs NAME=VALUE, the value a whole number");
         assert_eq!(said("--sets 0"), "`--sets` needs at least one");
         assert_eq!(said("--ptx"), "`--ptx` needs a file");
+    }
+
+    #[test]
+    fn sizes_have_an_extent_for_each_dimension() {
+        let dims = ["rows", "cols"];
+        assert_eq!(parsed("").unwrap().sizes(&dims), Ok(vec![]));
+        assert_eq!(
+            parsed("--size 8192,8192 --size 1,2").unwrap().sizes(&dims),
+            Ok(vec![[8192, 8192], [1, 2]])
+        );
+        let said = |line| parsed(line).unwrap().sizes(&dims).unwrap_err().to_string();
+        assert_eq!(said("--size 8192"), "`--size 8192` gives 1 extents; the kernel has rows,cols");
+        assert_eq!(said("--size 8192,x"), "`--size` needs extents such as 4096,1024");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What a host file that is started by hand prints.
 
-use fsr_protocol::{BufferInfo, CaseInfo, Comparison, DeviceFacts, EntryResources};
+use fsr_protocol::{BufferInfo, CaseInfo, Comparison, DeviceFacts, EntryResources, RedzoneHit};
+
+use super::Shown;
 
 /// How a case went.
 pub(crate) enum Verdict {
@@ -38,13 +40,20 @@ impl Row {
         }
     }
 
-    /// Takes in the comparison of one launch.
-    pub(crate) fn add(&mut self, comparison: Comparison) {
+    /// Takes in what one launch showed.
+    pub(crate) fn add(&mut self, Shown { redzone, comparison, .. }: &Shown) {
         for output in &comparison.outputs {
             self.max_rel = self.max_rel.max(output.max_rel);
         }
-        if matches!(self.verdict, Verdict::Right) && !comparison.is_match() {
-            self.verdict = Verdict::Wrong(self.what_is_wrong(&comparison));
+        if !matches!(self.verdict, Verdict::Right) {
+            return;
+        }
+        if let Some(RedzoneHit { buffer, before, distance, .. }) = redzone {
+            let side = if *before { "before" } else { "behind" };
+            let why = format!("a write outside of buffer `{buffer}`, {distance} bytes {side} it");
+            self.verdict = Verdict::Wrong(why);
+        } else if !comparison.is_match() {
+            self.verdict = Verdict::Wrong(self.what_is_wrong(comparison));
         }
     }
 
@@ -187,8 +196,8 @@ mod tests {
         Row::new(&case, &facts)
     }
 
-    fn comparison(mismatches: u64) -> Comparison {
-        Comparison {
+    fn shown(mismatches: u64) -> Shown {
+        let comparison = Comparison {
             outputs: vec![OutputComparison {
                 buffer: "output".into(),
                 elements: 67_108_864,
@@ -201,21 +210,31 @@ mod tests {
                 pattern: "exactly the last 2 rows".into(),
             }],
             changed_inputs: vec![],
-        }
+        };
+        Shown { nanos: 0.0, redzone: None, comparison }
     }
 
     #[test]
     fn a_right_case_shows_time_and_bandwidth() {
         let mut row = row();
-        row.add(comparison(0));
+        row.add(&shown(0));
         row.nanos = vec![150_000.0, 140_000.0, 141_000.0, 139_000.0, 142_000.0];
         insta::assert_snapshot!(row.line(), @"rows=8192 cols=8192              right       2.5e-7     0.1410   0.1400..0.1420     3807.6  95.2 %");
     }
 
     #[test]
+    fn a_write_outside_comes_before_all_else() {
+        let mut row = row();
+        let hit = RedzoneHit { buffer: "output".into(), before: false, distance: 4, bytes: 4 };
+        row.add(&Shown { redzone: Some(hit), ..shown(7) });
+        let Verdict::Wrong(why) = &row.verdict else { panic!("must be wrong") };
+        assert_eq!(why, "a write outside of buffer `output`, 4 bytes behind it");
+    }
+
+    #[test]
     fn a_wrong_case_says_where() {
         let mut row = row();
-        row.add(comparison(16384));
+        row.add(&shown(16384));
         let Verdict::Wrong(why) = &row.verdict else { panic!("must be wrong") };
         insta::assert_snapshot!(why, @"`output`: 16384 of 67108864 elements, exactly the last 2 rows, 16384 never written; first at [8190, 0]: NaN, expected 1.5 (f32 of shape [8192, 8192])");
     }

@@ -63,7 +63,7 @@ impl MappedMut {
         #[cfg(target_os = "linux")]
         match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, len) {
             // Not every file system can reserve; the bus error then remains possible.
-            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => {}
+            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
             Err(error) => return Err(fail(error.into())),
         }
         // SAFETY: as in `Mapped::open`; this process is the only one that writes the file while the map lives.
