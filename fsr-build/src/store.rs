@@ -120,22 +120,20 @@ fn read_files(paths: &EntryPaths, manifest: &str) -> Result<Entry, ReadError> {
 
 /// The file that the manifest means: in its place, or still staged if a writer was killed after its commit.
 fn read_matching(file: &Path, digest: Digest) -> Result<String, ReadError> {
-    let placed = std::fs::read(file);
-    if let Ok(bytes) = &placed
-        && Digest::of_text(bytes) == digest
-    {
-        return utf8(file, bytes);
-    }
     let staged = write::staged(file);
-    if let Ok(bytes) = std::fs::read(&staged)
-        && Digest::of_text(&bytes) == digest
-    {
-        return utf8(&staged, &bytes);
+    // Its place twice: a writer may move the staged file there between the first look and the second.
+    for path in [file, &staged, file] {
+        if let Ok(bytes) = std::fs::read(path)
+            && Digest::of_text(&bytes) == digest
+        {
+            return utf8(path, &bytes);
+        }
     }
-    Err(match placed {
-        Ok(_) => ReadError::Tampered { file: file.to_owned() },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => ReadError::Lost { file: file.to_owned() },
-        Err(error) => ReadError::Io { file: file.to_owned(), error },
+    let file = file.to_owned();
+    Err(match std::fs::read(&file) {
+        Ok(_) => ReadError::Tampered { file },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => ReadError::Lost { file },
+        Err(error) => ReadError::Io { file, error },
     })
 }
 

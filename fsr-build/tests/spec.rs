@@ -200,9 +200,15 @@ fn the_place_of_a_fault_can_be_underlined() {
 
 #[test]
 fn columns_count_characters() {
-    assert!(fault(&PLAIN.replace("{ TILE", "{ \"größe\" = 1, TILE")).starts_with("Cargo.toml:11:14: "));
-    let text = PLAIN.replace("[\"sm_80\"]", "[ 'größe', \"sm_80\"]");
-    assert!(fault(&text).starts_with("Cargo.toml:5:10: "), "{}", fault(&text));
+    let told = fault(&format!("{PLAIN}keep = [\"größe\", \"\"]\n"));
+    assert!(told.starts_with("Cargo.toml:12:18: "), "{told}");
+}
+
+#[test]
+fn zero_has_one_spelling() {
+    let text = format!("{PLAIN}tolerance = {{ rtol = -0.0, atol = 0 }}\n");
+    let tolerance = parse(&text).kernels["transpose"].tolerance.unwrap();
+    assert_eq!((tolerance.rtol.to_bits(), tolerance.atol.to_bits()), (0, 0));
 }
 
 #[test]

@@ -307,7 +307,7 @@ fn run(package: &Package, edition: &str, main: &str) {
 #[test]
 fn the_module_gives_each_device_its_best_image() {
     let package = Package::untuned();
-    package.edit("Cargo.toml", "\"sm_90a\"", "\"sm_90\", \"sm_90a\", \"sm_100f\"");
+    package.edit("Cargo.toml", "\"sm_90a\"", "\"sm_90a\", \"sm_90\", \"sm_100f\"");
     package.tune(&["sm_80", "sm_90", "sm_90a", "sm_100f"]);
     assert_eq!(package.complaints(), "");
     let main = r#"
@@ -338,7 +338,7 @@ fn the_module_gives_each_device_its_best_image() {
             assert_eq!(Tunables::resolve(|_| Some(64)), Ok(Tunables { tile: 64, block_x: 64 }));
 
             assert_eq!(image_for(7, 5).unwrap_err().to_string(), "kernel `transpose` has no image for compute \
-                capability 7.5, only for sm_80, sm_90, sm_90a, sm_100f; add `sm_75` to `arch` in Cargo.toml and run \
+                capability 7.5, only for sm_80, sm_90a, sm_90, sm_100f; add `sm_75` to `arch` in Cargo.toml and run \
                 `cargo fsr tune -p ops transpose`");
         }"#;
     run(&package, "2021", main);

@@ -143,3 +143,85 @@ fn contradiction(kernel: &KernelSpec, arch: Arch, manifest: &Manifest) -> Option
         Some(_) => None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::key::Inputs;
+    use crate::spec::PackageSpec;
+    use crate::store::write_entry;
+
+    struct Package {
+        folder: tempfile::TempDir,
+        spec: PackageSpec,
+    }
+
+    fn package() -> Package {
+        let folder = fixture::package();
+        Package { spec: fixture::spec(folder.path()), folder }
+    }
+
+    impl Package {
+        /// Stores an entry that is fresh but for `change`.
+        fn store(&self, change: impl FnOnce(&mut Manifest)) {
+            let kernel = fixture::kernel(&self.spec);
+            let arch = fixture::arch("sm_80");
+            let mut entry = fixture::entry(&self.spec, kernel, arch, "x");
+            change(&mut entry.manifest);
+            write_entry(&EntryPaths::in_package(self.folder.path(), &kernel.name, arch), &entry).unwrap();
+        }
+
+        fn status(&self) -> String {
+            let kernel = fixture::kernel(&self.spec);
+            let arch = fixture::arch("sm_80");
+            let now = Inputs::of(&self.spec, kernel, &arch).unwrap().into();
+            let examined = examine(self.folder.path(), kernel, arch, &now);
+            let usable = matches!(examined.status.word(), "fresh" | "unverified" | "stale");
+            assert_eq!(examined.entry.is_some(), usable);
+            let root = format!("{}{}", self.folder.path().display(), std::path::MAIN_SEPARATOR);
+            examined.status.to_string().replace(&root, "").replace('\\', "/")
+        }
+    }
+
+    #[test]
+    fn what_was_stored_is_fresh() {
+        let package = package();
+        assert_eq!(package.status(), "missing: no fsr/transpose/sm_80.toml");
+        package.store(|_| {});
+        assert_eq!(package.status(), "fresh");
+    }
+
+    #[test]
+    fn evidence_makes_unverified_and_contract_makes_stale() {
+        let mut package = package();
+        package.store(|_| {});
+        package.spec.kernels.get_mut("transpose").unwrap().tolerance = None;
+        assert_eq!(package.status(), "unverified: tolerance removed");
+        package.spec.cuda = "13.0".parse().unwrap();
+        assert_eq!(package.status(), "stale: cuda changed, tolerance removed");
+    }
+
+    #[test]
+    fn a_manifest_that_contradicts_its_own_contract_is_no_use() {
+        let status = |change: fn(&mut Manifest)| {
+            let package = package();
+            package.store(change);
+            package.status().replace("unreadable: fsr/transpose/sm_80.toml cannot be used: ", "")
+        };
+        let told = [
+            status(|manifest| manifest.kernel = "softmax".to_owned()),
+            status(|manifest| manifest.entries.reverse()),
+            status(|manifest| *manifest.tunables.get_mut("TILE").unwrap() = 7),
+            status(|manifest| *manifest.launch.get_mut("BLOCK_X").unwrap() = 2048),
+            status(|manifest| manifest.launch.clear()),
+        ];
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        it belongs to the kernel `softmax`
+        it has the entries ["transpose_edge", "transpose"]
+        `TILE = 7` is not in the spec
+        `BLOCK_X = 2048` is not in the spec
+        it has no value for `BLOCK_X`
+        "#);
+    }
+}

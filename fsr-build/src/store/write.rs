@@ -42,10 +42,9 @@ pub(super) fn staged(file: &Path) -> PathBuf {
 /// When the entry breaks a promise of the store, or the file system refuses.
 pub fn write_entry(paths: &EntryPaths, entry: &Entry) -> Result<(), WriteError> {
     fit(entry)?;
-    recover(paths)?;
     for step in STEPS {
         if let Err(error) = perform(step, paths, entry) {
-            if step < Step::PlacePtx {
+            if (Step::Folder..Step::PlacePtx).contains(&step) {
                 discard_staged(paths);
             }
             return Err(error);
@@ -96,6 +95,7 @@ pub fn remove_entry(paths: &EntryPaths) -> Result<(), WriteError> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
+    Recover,
     Folder,
     StagePtx,
     StageSource,
@@ -106,7 +106,8 @@ enum Step {
     PlaceSource,
 }
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
+    Step::Recover,
     Step::Folder,
     Step::StagePtx,
     Step::StageSource,
@@ -119,6 +120,7 @@ const STEPS: [Step; 8] = [
 
 fn perform(step: Step, paths: &EntryPaths, entry: &Entry) -> Result<(), WriteError> {
     match step {
+        Step::Recover => recover(paths),
         Step::Folder => make_folder(paths),
         Step::StagePtx => stage(&paths.ptx, &entry.ptx),
         Step::StageSource => stage(&paths.source, &entry.source),
@@ -356,8 +358,6 @@ mod tests {
                 killed_after(first, &place);
                 let committed = place.new.clone();
                 place.new = place.old.clone();
-                // As every write begins.
-                recover(&place.paths).unwrap();
                 killed_after(second, &place);
                 assert_eq!(read_entry(&place.paths).unwrap(), committed, "{first}, then {second} steps");
             }
@@ -365,16 +365,45 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_write_leaves_the_old_entry_and_no_leftovers() {
+    fn a_refused_write_leaves_no_leftovers() {
+        let place = place_of_entry();
+        // A folder where the manifest should go: the commit is refused.
+        fs::create_dir_all(place.paths.manifest.join("in the way")).unwrap();
+        let error = write_entry(&place.paths, &place.new).unwrap_err();
+        assert!(error.to_string().starts_with("cannot rename a staged file to "), "{error}");
+        assert_eq!(files(place.paths.folder()), ["sm_80.toml"]);
+    }
+
+    #[test]
+    fn a_refused_write_leaves_the_old_entry() {
         let place = place_of_entry();
         write_entry(&place.paths, &place.old).unwrap();
-        // A folder in the way of the staged source.
         fs::create_dir(staged(&place.paths.source)).unwrap();
-        let error = perform(Step::StageSource, &place.paths, &place.new).unwrap_err();
-        assert!(error.to_string().starts_with("cannot write "), "{error}");
-        assert!(write_entry(&place.paths, &place.new).is_err());
+        let error = write_entry(&place.paths, &place.new).unwrap_err();
+        assert!(error.to_string().starts_with("cannot "), "{error}");
         assert_eq!(read_entry(&place.paths).unwrap(), place.old);
-        assert!(!staged(&place.paths.ptx).exists());
+    }
+
+    #[test]
+    fn a_reader_never_meets_a_mixture() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        let place = place_of_entry();
+        write_entry(&place.paths, &place.old).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..15 {
+                    write_entry(&place.paths, &place.new).unwrap();
+                    write_entry(&place.paths, &place.old).unwrap();
+                }
+                done.store(true, Ordering::Relaxed);
+            });
+            while !done.load(Ordering::Relaxed) {
+                let entry = read_entry(&place.paths).unwrap();
+                assert!(entry == place.old || entry == place.new);
+            }
+        });
     }
 
     #[test]
