@@ -679,7 +679,10 @@ impl<'a> Parser<'a> {
             match self.signed_constant()? {
                 Constant::Int(value) => (Base::Absolute(value as i64), 0),
                 _ => {
-                    return Err(ParseError::new(pos, "an address must be a register, a symbol or an integer"));
+                    return Err(ParseError::new(
+                        pos,
+                        "an address must be a register, a symbol or an integer",
+                    ));
                 }
             }
         };

@@ -1,0 +1,499 @@
+//! `mma`, `wmma`, `ldmatrix`, `stmatrix`.
+//!
+//! Products are exact in double precision and summed in double precision, rounded once: one legal result; hardware
+//! sums in another order and precision. A `wmma` fragment's layout is opaque in PTX: here it is each type's own, used
+//! by `load`, `mma` and `store` alike.
+
+use super::memory::{lane_load, lane_store};
+use super::soft::{bf16_to_f32, f16_to_f32};
+use super::{Exec, Trap, soft};
+use crate::parse::Space;
+use crate::program::Inst;
+
+/// Element types of matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Element {
+    F16 = 0,
+    Bf16 = 1,
+    Tf32 = 2,
+    F32 = 3,
+    F64 = 4,
+    S8 = 5,
+    U8 = 6,
+    S32 = 7,
+    E4m3 = 8,
+    E5m2 = 9,
+}
+
+const ELEMENTS: [Element; 10] = [
+    Element::F16,
+    Element::Bf16,
+    Element::Tf32,
+    Element::F32,
+    Element::F64,
+    Element::S8,
+    Element::U8,
+    Element::S32,
+    Element::E4m3,
+    Element::E5m2,
+];
+
+impl Element {
+    pub fn from_name(name: &str) -> Option<Element> {
+        Some(match name {
+            "f16" => Element::F16,
+            "bf16" => Element::Bf16,
+            "tf32" => Element::Tf32,
+            "f32" => Element::F32,
+            "f64" => Element::F64,
+            "s8" => Element::S8,
+            "u8" => Element::U8,
+            "s32" => Element::S32,
+            "e4m3" => Element::E4m3,
+            "e5m2" => Element::E5m2,
+            _ => return None,
+        })
+    }
+
+    fn from_index(index: u32) -> Element {
+        ELEMENTS.get(index as usize & 15).copied().unwrap_or(Element::F32)
+    }
+
+    pub fn bits(self) -> u32 {
+        match self {
+            Element::F16 | Element::Bf16 => 16,
+            Element::Tf32 | Element::F32 | Element::S32 => 32,
+            Element::F64 => 64,
+            Element::S8 | Element::U8 | Element::E4m3 | Element::E5m2 => 8,
+        }
+    }
+
+    fn value(self, raw: u64) -> f64 {
+        match self {
+            Element::F16 => f16_to_f32(raw as u16).into(),
+            Element::Bf16 => bf16_to_f32(raw as u16).into(),
+            // The low 13 bits are not looked at.
+            Element::Tf32 => f64::from(f32::from_bits(raw as u32 & 0xffff_e000)),
+            Element::F32 => f64::from(f32::from_bits(raw as u32)),
+            Element::F64 => f64::from_bits(raw),
+            Element::S8 => f64::from(raw as u8 as i8),
+            Element::U8 => f64::from(raw as u8),
+            Element::S32 => f64::from(raw as u32 as i32),
+            Element::E4m3 => soft::E4M3.to_f64(raw & 0xff),
+            Element::E5m2 => soft::E5M2.to_f64(raw & 0xff),
+        }
+    }
+
+    fn bits_of(self, value: f64) -> u64 {
+        match self {
+            Element::F16 => soft::F16.round_f64(value, soft::Rounding::Nearest, false),
+            Element::F64 => value.to_bits(),
+            Element::S32 => u64::from(value as i64 as u32),
+            _ => u64::from(super::float::canon(value as f32).to_bits()),
+        }
+    }
+}
+
+/// Shape and types of a multiplication, packed into `imm`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mma {
+    pub m: u32,
+    pub n: u32,
+    pub k: u32,
+    pub a: Element,
+    pub b: Element,
+    pub c: Element,
+    pub d: Element,
+    /// `.satfinite` of integers: clamp the sum.
+    pub sat: bool,
+    /// A `wmma` fragment (layout of its own).
+    pub wmma: bool,
+}
+
+impl Mma {
+    pub fn pack(self) -> i64 {
+        i64::from(self.m | self.n << 6 | self.k << 12)
+            | (self.a as i64) << 20
+            | (self.b as i64) << 24
+            | (self.c as i64) << 28
+            | (self.d as i64) << 32
+            | i64::from(self.sat) << 36
+            | i64::from(self.wmma) << 37
+    }
+
+    fn unpack(bits: i64) -> Mma {
+        let field = |shift: u32| (bits >> shift & 63) as u32;
+        let element = |shift: u32| Element::from_index((bits >> shift & 15) as u32);
+        Mma {
+            m: field(0),
+            n: field(6),
+            k: (bits >> 12 & 0xff) as u32,
+            a: element(20),
+            b: element(24),
+            c: element(28),
+            d: element(32),
+            sat: bits >> 36 & 1 == 1,
+            wmma: bits >> 37 & 1 == 1,
+        }
+    }
+
+    pub fn a_count(self) -> u32 {
+        self.m * self.k / 32
+    }
+
+    pub fn b_count(self) -> u32 {
+        self.n * self.k / 32
+    }
+
+    pub fn c_count(self) -> u32 {
+        self.m * self.n / 32
+    }
+}
+
+/// Registers that `count` elements of `bits` bits take in a lane.
+pub(crate) fn registers(count: u32, bits: u32) -> u32 {
+    if bits == 64 { count } else { (count * bits).div_ceil(32) }
+}
+
+/// Row and column of element `i` of a lane in operand A of `mma` (rows are M, columns K).
+pub(super) fn place_a(lane: u32, i: u32, bits: u32, m: u32) -> (u32, u32) {
+    let (group, member) = (lane / 4, lane % 4);
+    // Elements of one 32-bit register are neighbours in K; 64-bit ones stand alone.
+    let pack = (32 / bits).max(1);
+    let (register, within) = (i / pack, i % pack);
+    let halves = if m >= 16 { 2 } else { 1 };
+    let row = group + 8 * (register % halves);
+    let column = member * pack + within + (register / halves) * 4 * pack;
+    (row, column)
+}
+
+/// Row (K) and column (N) of element `i` of a lane in operand B.
+pub(super) fn place_b(lane: u32, i: u32, bits: u32) -> (u32, u32) {
+    let (group, member) = (lane / 4, lane % 4);
+    let pack = (32 / bits).max(1);
+    let (register, within) = (i / pack, i % pack);
+    (member * pack + within + register * 4 * pack, group)
+}
+
+/// Row and column of element `i` of a lane in the accumulator.
+pub(super) fn place_c(lane: u32, i: u32) -> (u32, u32) {
+    let (group, member) = (lane / 4, lane % 4);
+    (group + 8 * (i / 2), member * 2 + i % 2)
+}
+
+/// A fragment layout for `wmma`: element `i` of a lane to its index in the matrix, row-major.
+fn place_wmma(lane: u32, i: u32) -> u32 {
+    i * 32 + lane
+}
+
+fn gather(x: &Exec<'_>, rows: &[u32], element: Element, lane: usize, i: u32) -> f64 {
+    let bits = element.bits();
+    if bits == 64 {
+        return rows.get(i as usize).map_or(0.0, |row| element.value(x.regs.cells::<u64>(*row)[lane]));
+    }
+    let pack = 32 / bits;
+    rows.get((i / pack) as usize)
+        .map_or(0.0, |row| element.value(u64::from(x.regs.cells::<u32>(*row)[lane]) >> (bits * (i % pack))))
+}
+
+/// `mma.sync` and `wmma.mma`: operands in `extras[target]`.
+pub(crate) fn mma(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
+    let shape = Mma::unpack(i.imm);
+    let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
+    let kernel = x.launch.kernel;
+    let extra = &kernel.extras[i.target as usize];
+    let mut a = vec![0f64; m * k];
+    let mut b = vec![0f64; n * k];
+    let mut c = vec![0f64; m * n];
+    for lane in 0..32u32 {
+        for e in 0..shape.a_count() {
+            let at = if shape.wmma {
+                place_wmma(lane, e) as usize
+            } else {
+                let (row, column) = place_a(lane, e, shape.a.bits(), shape.m);
+                row as usize * k + column as usize
+            };
+            a[at] = gather(x, &extra.a, shape.a, lane as usize, e);
+        }
+        for e in 0..shape.b_count() {
+            // B is kept with K running fastest.
+            let at = if shape.wmma {
+                let at = place_wmma(lane, e) as usize;
+                (at % n) * k + at / n
+            } else {
+                let (row, column) = place_b(lane, e, shape.b.bits());
+                column as usize * k + row as usize
+            };
+            b[at] = gather(x, &extra.b, shape.b, lane as usize, e);
+        }
+        for e in 0..shape.c_count() {
+            c[place_result(&shape, lane, e)] = gather(x, &extra.c, shape.c, lane as usize, e);
+        }
+    }
+    for row in 0..m {
+        for column in 0..n {
+            let (left, right) = (&a[row * k..][..k], &b[column * k..][..k]);
+            let sum: f64 = left.iter().zip(right).map(|(p, q)| p * q).sum();
+            let value = c[row * n + column] + sum;
+            c[row * n + column] = if shape.d == Element::S32 {
+                if shape.sat {
+                    value.clamp(i32::MIN.into(), i32::MAX.into())
+                } else {
+                    f64::from(value as i64 as i32)
+                }
+            } else {
+                value
+            };
+        }
+    }
+    let bits = shape.d.bits();
+    let pack = (32 / bits).max(1);
+    for (register, row) in extra.dst.iter().enumerate() {
+        if bits == 64 {
+            let out: [u64; 32] = std::array::from_fn(|lane| {
+                shape.d.bits_of(c[place_result(&shape, lane as u32, register as u32)])
+            });
+            x.regs.write(*row, &out, mask);
+        } else {
+            let out: [u32; 32] = std::array::from_fn(|lane| {
+                (0..pack).fold(0, |word, part| {
+                    let e = register as u32 * pack + part;
+                    word | (shape.d.bits_of(c[place_result(&shape, lane as u32, e)]) as u32) << (bits * part)
+                })
+            });
+            x.regs.write(*row, &out, mask);
+        }
+    }
+    Ok(())
+}
+
+fn place_result(shape: &Mma, lane: u32, e: u32) -> usize {
+    if shape.wmma {
+        place_wmma(lane, e) as usize
+    } else {
+        let (row, column) = place_c(lane, e);
+        (row * shape.n + column) as usize
+    }
+}
+
+/// A `wmma` load or store: which matrix, how it lies in memory. Packed into `aux`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tile {
+    pub rows: u32,
+    pub columns: u32,
+    pub element: Element,
+    pub row_major: bool,
+    pub space: Space,
+    pub narrow: bool,
+}
+
+impl Tile {
+    pub fn pack(self) -> u32 {
+        let space = match self.space {
+            Space::Generic => 0,
+            Space::Shared => 1,
+            _ => 2,
+        };
+        self.rows
+            | self.columns << 6
+            | (self.element as u32) << 12
+            | u32::from(self.row_major) << 16
+            | space << 17
+            | u32::from(self.narrow) << 19
+    }
+
+    fn unpack(bits: u32) -> Tile {
+        Tile {
+            rows: bits & 63,
+            columns: bits >> 6 & 63,
+            element: Element::from_index(bits >> 12 & 15),
+            row_major: bits >> 16 & 1 == 1,
+            space: [Space::Generic, Space::Shared, Space::Global][(bits >> 17 & 3).min(2) as usize],
+            narrow: bits >> 19 & 1 == 1,
+        }
+    }
+}
+
+/// Address row `a`, stride row `b` (elements), registers in `extras[target].dst`.
+pub(crate) fn wmma_load(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
+    let tile = Tile::unpack(i.aux);
+    let addresses = x.addresses(i, tile.narrow);
+    let stride = *x.regs.cells::<u32>(i.b);
+    let kernel = x.launch.kernel;
+    let rows = &kernel.extras[i.target as usize].dst;
+    let bits = tile.element.bits();
+    let (bytes, pack) = (bits / 8, (32 / bits).max(1));
+    for (register, row) in rows.iter().enumerate() {
+        let mut out = [0u64; 32];
+        for lane in super::lanes(mask) {
+            for part in 0..pack {
+                let at = place_wmma(lane as u32, register as u32 * pack + part) % (tile.rows * tile.columns);
+                let address = tile_address(&tile, addresses[lane], stride[lane], at);
+                let raw = lane_load(x, lane, tile.space, address, bytes)?;
+                out[lane] |= raw << (bits % 64 * part);
+            }
+        }
+        if bits == 64 {
+            x.regs.write(*row, &out, mask);
+        } else {
+            let out = out.map(|v| v as u32);
+            x.regs.write(*row, &out, mask);
+        }
+    }
+    x.block.counters.request(x.pc, tile.rows * tile.columns * bytes / 32);
+    Ok(())
+}
+
+pub(crate) fn wmma_store(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
+    let tile = Tile::unpack(i.aux);
+    let addresses = x.addresses(i, tile.narrow);
+    let stride = *x.regs.cells::<u32>(i.b);
+    let kernel = x.launch.kernel;
+    let rows = &kernel.extras[i.target as usize].dst;
+    let bits = tile.element.bits();
+    let (bytes, pack) = (bits / 8, (32 / bits).max(1));
+    for (register, row) in rows.iter().enumerate() {
+        let values: [u64; 32] =
+            if bits == 64 { *x.regs.cells::<u64>(*row) } else { x.regs.cells::<u32>(*row).map(u64::from) };
+        for lane in super::lanes(mask) {
+            for part in 0..pack {
+                let at = place_wmma(lane as u32, register as u32 * pack + part);
+                let address = tile_address(&tile, addresses[lane], stride[lane], at);
+                lane_store(x, lane, tile.space, address, bytes, values[lane] >> (bits % 64 * part))?;
+            }
+        }
+    }
+    x.block.counters.request(x.pc, tile.rows * tile.columns * bytes / 32);
+    Ok(())
+}
+
+fn tile_address(tile: &Tile, base: u64, stride: u32, at: u32) -> u64 {
+    let (row, column) = (u64::from(at / tile.columns), u64::from(at % tile.columns));
+    let element =
+        if tile.row_major { row * u64::from(stride) + column } else { column * u64::from(stride) + row };
+    base.wrapping_add(element * u64::from(tile.element.bits() / 8))
+}
+
+/// `ldmatrix`: 8 x 8 matrices of 16-bit elements, row addresses from eight lanes each. `aux`: bit 0 transposes,
+/// bit 1: the address register is 32 bits wide, bit 2: generic addresses.
+pub(crate) fn ldmatrix(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
+    let kernel = x.launch.kernel;
+    let rows = &kernel.extras[i.target as usize].dst;
+    let addresses = x.addresses(i, i.aux & 2 != 0);
+    let space = if i.aux & 4 != 0 { Space::Generic } else { Space::Shared };
+    matrix_checks(x, &addresses, rows.len(), space, false)?;
+    for (matrix, row) in rows.iter().enumerate() {
+        let element = |x: &Exec<'_>, r: usize, c: u64| {
+            let source = matrix * 8 + r;
+            lane_load(x, source, space, addresses[source] + 2 * c, 2)
+        };
+        let mut out = [0u32; 32];
+        for (lane, value) in out.iter_mut().enumerate() {
+            let (group, member) = (lane / 4, (lane % 4) as u64);
+            let pair = if i.aux & 1 == 0 {
+                (element(x, group, 2 * member)?, element(x, group, 2 * member + 1)?)
+            } else {
+                let (r, c) = (2 * member as usize, group as u64);
+                (element(x, r, c)?, element(x, r + 1, c)?)
+            };
+            *value = pair.0 as u32 | (pair.1 as u32) << 16;
+        }
+        x.regs.write(*row, &out, mask);
+    }
+    Ok(())
+}
+
+pub(crate) fn stmatrix(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
+    let _ = mask;
+    let kernel = x.launch.kernel;
+    let rows = &kernel.extras[i.target as usize].dst;
+    let addresses = x.addresses(i, i.aux & 2 != 0);
+    let space = if i.aux & 4 != 0 { Space::Generic } else { Space::Shared };
+    matrix_checks(x, &addresses, rows.len(), space, true)?;
+    for (matrix, row) in rows.iter().enumerate() {
+        let values = *x.regs.cells::<u32>(*row);
+        for (lane, value) in values.into_iter().enumerate() {
+            let (group, member) = (lane / 4, (lane % 4) as u64);
+            for part in 0..2u64 {
+                let (r, c) = if i.aux & 1 == 0 {
+                    (group, 2 * member + part)
+                } else {
+                    ((2 * member + part) as usize, group as u64)
+                };
+                let target = matrix * 8 + r;
+                lane_store(
+                    x,
+                    target,
+                    space,
+                    addresses[target] + 2 * c,
+                    2,
+                    (value >> (16 * part) & 0xffff).into(),
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Rows of matrices are 16 bytes, aligned; counts and checks their access.
+fn matrix_checks(
+    x: &mut Exec<'_>,
+    addresses: &[u64; 32],
+    matrices: usize,
+    space: Space,
+    write: bool,
+) -> Result<(), Trap> {
+    let mask = if matrices >= 4 { u32::MAX } else { (1u32 << (8 * matrices)) - 1 };
+    for lane in super::lanes(mask) {
+        let (space, address) = super::memory::resolve(space, addresses[lane]);
+        let fits = space == Space::Shared && x.block.shared.fits(address, 16);
+        if !fits || address & 15 != 0 {
+            let kind =
+                if fits { crate::check::FaultKind::Misaligned } else { crate::check::FaultKind::OutOfBounds };
+            return Err(x.access_trap(kind, lane as u32, space, address, 16, write));
+        }
+    }
+    let inner = addresses.map(|a| super::memory::resolve(space, a).1);
+    if x.launch.level == crate::check::Level::Full {
+        if write {
+            x.check_shared_write(&inner, mask, 16, false)?;
+        } else {
+            x.check_shared_read(&inner, mask, 16, false)?;
+        }
+    }
+    x.count_shared(&inner, mask, 16);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// Every fragment layout names each element of its matrix exactly once.
+    #[test]
+    fn layouts_cover_their_matrices() {
+        for (m, n, k, bits) in [
+            (16, 8, 16, 16),
+            (16, 8, 8, 16),
+            (16, 8, 8, 32),
+            (16, 8, 4, 32),
+            (16, 8, 32, 8),
+            (16, 8, 16, 8),
+            (8, 8, 16, 8),
+            (8, 8, 4, 64),
+        ] {
+            let a: HashSet<_> =
+                (0..32).flat_map(|l| (0..m * k / 32).map(move |i| place_a(l, i, bits, m))).collect();
+            assert_eq!(a.len() as u32, m * k);
+            assert!(a.iter().all(|(r, c)| *r < m && *c < k), "a {m} {n} {k} {bits}");
+            let b: HashSet<_> =
+                (0..32).flat_map(|l| (0..n * k / 32).map(move |i| place_b(l, i, bits))).collect();
+            assert_eq!(b.len() as u32, n * k);
+            assert!(b.iter().all(|(r, c)| *r < k && *c < n));
+            let c: HashSet<_> = (0..32).flat_map(|l| (0..m * n / 32).map(move |i| place_c(l, i))).collect();
+            assert_eq!(c.len() as u32, m * n);
+        }
+    }
+}

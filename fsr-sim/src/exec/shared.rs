@@ -1,0 +1,119 @@
+//! A block's shared memory: words, and at full checks what was written.
+
+/// Shared memory of one block. Offsets are checked by the callers of `load` and `store` through `fits`.
+#[derive(Default)]
+pub(crate) struct Shared {
+    words: Vec<u32>,
+    bytes: u32,
+    /// One bit a byte; empty when not tracked.
+    init: Vec<u32>,
+    /// For counting bank conflicts: the request that last touched a word.
+    stamps: Vec<u32>,
+    stamp: u32,
+}
+
+impl Shared {
+    /// Ready for a new block: zeroed, nothing written.
+    pub fn reset(&mut self, bytes: u32, track: bool) {
+        self.bytes = bytes;
+        let words = bytes.div_ceil(4) as usize;
+        self.words.clear();
+        self.words.resize(words, 0);
+        self.init.clear();
+        if track {
+            self.init.resize(bytes.div_ceil(32) as usize, 0);
+        }
+        self.stamps.clear();
+        self.stamps.resize(words, 0);
+        self.stamp = 0;
+    }
+
+    #[inline(always)]
+    pub fn fits(&self, offset: u64, size: u32) -> bool {
+        offset <= u64::from(self.bytes) && u64::from(self.bytes) - offset >= u64::from(size)
+    }
+
+    /// A value of 1, 2, 4 or 8 bytes at an aligned offset; zero beyond the end.
+    #[inline(always)]
+    pub fn load(&self, offset: u64, size: u32) -> u64 {
+        let word = |k: usize| self.words.get(k).copied().unwrap_or(0);
+        let at = (offset / 4) as usize;
+        match size {
+            4 => word(at).into(),
+            8 => u64::from(word(at)) | u64::from(word(at + 1)) << 32,
+            1 => (word(at) >> (8 * (offset & 3)) & 0xff).into(),
+            _ => (word(at) >> (8 * (offset & 2)) & 0xffff).into(),
+        }
+    }
+
+    #[inline(always)]
+    pub fn store(&mut self, offset: u64, size: u32, value: u64) {
+        let at = (offset / 4) as usize;
+        match size {
+            4 => {
+                if let Some(word) = self.words.get_mut(at) {
+                    *word = value as u32;
+                }
+            }
+            8 => {
+                if let Some(words) = self.words.get_mut(at..at + 2) {
+                    words[0] = value as u32;
+                    words[1] = (value >> 32) as u32;
+                }
+            }
+            _ => {
+                if let Some(word) = self.words.get_mut(at) {
+                    let (shift, mask) =
+                        if size == 1 { (8 * (offset & 3), 0xff) } else { (8 * (offset & 2), 0xffff) };
+                    *word = (*word & !(mask << shift)) | (value as u32 & mask) << shift;
+                }
+            }
+        }
+    }
+
+    pub fn mark(&mut self, offset: u64, size: u32) {
+        for byte in offset..offset + u64::from(size) {
+            if let Some(word) = self.init.get_mut((byte / 32) as usize) {
+                *word |= 1 << (byte % 32);
+            }
+        }
+    }
+
+    pub fn unwritten(&self, offset: u64, size: u32) -> bool {
+        (offset..offset + u64::from(size))
+            .any(|byte| self.init.get((byte / 32) as usize).is_some_and(|word| word >> (byte % 32) & 1 == 0))
+    }
+
+    /// Passes over the banks that the active lanes' accesses of `size` bytes take: 32 banks of 4 bytes, accesses to
+    /// the same word together; 8 and 16 byte accesses go by half and quarter warps.
+    pub fn wavefronts(&mut self, addresses: &[u64; 32], mask: u32, size: u32) -> u32 {
+        let words = (size / 4).max(1);
+        let group = 32 / words;
+        let mut total = 0;
+        let mut first = 0;
+        while first < 32 {
+            let lanes = if group == 32 { mask } else { mask >> first & ((1 << group) - 1) };
+            if lanes != 0 {
+                self.stamp += 1;
+                let mut load = [0u8; 32];
+                let mut worst = 0;
+                for lane in super::lanes(lanes) {
+                    let word = addresses[first as usize + lane] / 4;
+                    for k in 0..u64::from(words) {
+                        if let Some(stamp) = self.stamps.get_mut((word + k) as usize)
+                            && *stamp != self.stamp
+                        {
+                            *stamp = self.stamp;
+                            let bank = &mut load[((word + k) % 32) as usize];
+                            *bank += 1;
+                            worst = worst.max(*bank);
+                        }
+                    }
+                }
+                total += u32::from(worst.max(1));
+            }
+            first += group;
+        }
+        total
+    }
+}
