@@ -3,6 +3,21 @@
 //! Candidate text is compiled to PTX by NVRTC and to nothing else, so that a candidate cannot run one host
 //! instruction. The compiler runs in a child process with limits and sees no file of the user's but the spec's headers.
 
+mod asm;
+pub mod child;
+mod compiler;
+mod confine;
+mod messages;
+mod nvrtc;
+mod protocol;
+mod ptx;
+mod source;
+pub mod toolchain;
+mod worker;
+
+pub use compiler::{NvrtcCompiler, SOURCE_NAME};
+pub use protocol::Limits;
+
 use fsr_build::spec::{Arch, CudaVersion};
 use fsr_protocol::Tunables;
 use serde::{Deserialize, Serialize};
@@ -96,6 +111,19 @@ pub enum CompilerError {
         /// What happened.
         what: String,
     },
+    /// The toolkit does not know an arch of the spec.
+    #[error("CUDA {version} does not compile for {arch}; it knows {known}")]
+    Target {
+        /// The arch asked for.
+        arch: Arch,
+        /// The toolkit's version.
+        version: CudaVersion,
+        /// The targets that it knows.
+        known: String,
+    },
+    /// What the spec hands over cannot be compiled with any candidate.
+    #[error("{0}")]
+    Spec(String),
     /// The child process could not be run.
     #[error("compiler process: {0}")]
     Process(#[from] std::io::Error),
