@@ -29,7 +29,7 @@ fn kernel(out: &mut String, package: &str, kernel: &KernelSpec, entries: &[Entry
     let name = &kernel.name;
     let archs: Vec<String> = entries.iter().map(|entry| entry.manifest.arch.to_string()).collect();
     line!(out, "\n/// The kernel `{name}`.");
-    line!(out, "#[allow(dead_code, non_snake_case)]");
+    line!(out, "#[allow(dead_code, non_snake_case, unreachable_pub)]");
     line!(out, "pub mod {name} {{");
     line!(out, "    use super::{{Image, MissingTunable, NotTuned}};\n");
     line!(out, "    /// The kernel's name.");

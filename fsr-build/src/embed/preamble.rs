@@ -2,7 +2,7 @@
 
 /// A kernel's PTX for one architecture, with the tunables chosen for it.
 #[derive(Debug, Clone, Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Image<T: 'static> {
     /// The target, such as `sm_90`.
     pub arch: &'static str,
@@ -24,7 +24,7 @@ pub struct Image<T: 'static> {
     pub sha256: &'static str,
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 impl<T> Image<T> {
     /// Whether it loads on a device of this compute capability.
     pub fn loads_on(&self, major: i32, minor: i32) -> bool {
@@ -52,7 +52,7 @@ impl<T> Image<T> {
 
 /// On which devices an image loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub enum Reach {
     /// On its own compute capability and every later one.
     Forward,
@@ -64,7 +64,7 @@ pub enum Reach {
 
 /// A kernel has no image that loads on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct NotTuned {
     /// The kernel.
     pub kernel: &'static str,
@@ -94,7 +94,7 @@ impl ::core::error::Error for NotTuned {}
 
 /// A candidate's values lack one that the kernel's host code needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 pub struct MissingTunable {
     /// The kernel.
     pub kernel: &'static str,
@@ -110,7 +110,7 @@ impl ::core::fmt::Display for MissingTunable {
 
 impl ::core::error::Error for MissingTunable {}
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 fn best<T>(images: &'static [Image<T>], major: i32, minor: i32) -> Option<&'static Image<T>> {
     images
         .iter()
@@ -118,7 +118,7 @@ fn best<T>(images: &'static [Image<T>], major: i32, minor: i32) -> Option<&'stat
         .max_by_key(|image| (image.compute_capability, image.reach))
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 const fn c_str(text: &'static str) -> &'static ::core::ffi::CStr {
     match ::core::ffi::CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(text) => text,
@@ -126,7 +126,7 @@ const fn c_str(text: &'static str) -> &'static ::core::ffi::CStr {
     }
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 const fn text(text: &'static ::core::ffi::CStr) -> &'static str {
     match text.to_str() {
         Ok(text) => text,

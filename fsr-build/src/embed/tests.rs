@@ -288,7 +288,7 @@ fn run(package: &Package, edition: &str, main: &str) {
     let source = package.out.path().join("main.rs");
     let program = package.out.path().join("main");
     let text = format!(
-        "#![deny(warnings, missing_docs, rust_2018_idioms, unused)]\n#![forbid(unsafe_code)]\n//! Test.\n\
+        "#![deny(warnings, missing_docs, rust_2018_idioms, unreachable_pub, unused)]\n#![forbid(unsafe_code)]\n//! Test.\n\
          /// Kernels.\npub mod kernels {{ include!(env!(\"FSR_KERNELS\")); }}\n{main}"
     );
     fs::write(&source, text).unwrap();
