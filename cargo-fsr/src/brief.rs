@@ -86,6 +86,13 @@ pub struct SourceFile {
     pub text: String,
 }
 
+impl SourceFile {
+    /// The name by which candidates include it: the file's own, without its folder.
+    pub fn include_name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+}
+
 /// Inclusive bounds of a launch parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {

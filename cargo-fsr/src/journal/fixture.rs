@@ -13,6 +13,7 @@ pub fn header() -> Record {
         inputs: Default::default(),
         brief: crate::search::fakes::brief(),
         settings: Settings::default(),
+        previous: Vec::new(),
         models: vec!["m".to_owned()],
         templates: Vec::new(),
     }))

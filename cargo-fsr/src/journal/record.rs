@@ -140,6 +140,8 @@ pub struct Header {
     pub brief: Brief,
     /// Settings at the beginning.
     pub settings: Settings,
+    /// Sources that were to be tried before the first round.
+    pub previous: Vec<String>,
     /// Names of the models.
     pub models: Vec<String>,
     /// The prompt templates.

@@ -155,7 +155,8 @@ pub struct CaseTiming {
 
 /// The outcome of timing one candidate next to others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "timed", rename_all = "kebab-case")]
+// A list needs a name of its own beside the tag.
+#[serde(tag = "timed", content = "of", rename_all = "kebab-case")]
 pub enum Timed {
     /// Samples of every contender, in the order given.
     Times(Vec<Timing>),

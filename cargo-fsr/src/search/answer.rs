@@ -111,15 +111,21 @@ pub fn extract(answer: &str, brief: &Brief, limit: usize) -> Result<Source, Reje
     let answer = answer.replace("\r\n", "\n");
     let blocks = blocks(&answer);
     let text = choose(&blocks, brief)?;
-    check(&text, brief, limit)
+    if text.len() > limit {
+        let fault = AnswerFault::TooLong { bytes: text.len(), limit };
+        return Err(Rejection { fault, code: Some(text.chars().take(limit).collect()) });
+    }
+    let source = check(&text, brief)?;
+    match host_code(&scan(&text)) {
+        Some(fault) => Err(Rejection { fault, code: Some(text) }),
+        None => Ok(source),
+    }
 }
 
-/// Holds a source that came without an answer around it (a baseline, an earlier winner) against the contract.
-pub fn check(text: &str, brief: &Brief, limit: usize) -> Result<Source, Rejection> {
-    let reject = |fault| Rejection { fault, code: Some(text.chars().take(limit).collect()) };
-    if text.len() > limit {
-        return Err(reject(AnswerFault::TooLong { bytes: text.len(), limit }));
-    }
+/// Holds a source that the search was given (a baseline, an earlier winner) against what every kernel has to keep:
+/// its entries and its launch parameters. What else it holds, the compiler judges.
+pub fn check(text: &str, brief: &Brief) -> Result<Source, Rejection> {
+    let reject = |fault| Rejection { fault, code: Some(text.to_owned()) };
     let scan = scan(text);
     let kernels = scan.kernels();
     for entry in &brief.entries {
@@ -133,9 +139,6 @@ pub fn check(text: &str, brief: &Brief, limit: usize) -> Result<Source, Rejectio
         if !definitions.iter().any(|kernel| kernel.extern_c) {
             return Err(reject(AnswerFault::NotExternC { name: entry.clone() }));
         }
-    }
-    if let Some(fault) = host_code(&scan) {
-        return Err(reject(fault));
     }
     let launch = declared(&scan, brief).map_err(|fault| reject(AnswerFault::Launch(fault)))?;
     Ok(Source { text: text.to_owned(), launch })
