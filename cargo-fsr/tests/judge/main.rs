@@ -44,8 +44,8 @@ impl Course {
         let mut options = HostJudgeOptions::new(program);
         options.roots = vec![share];
         options.locks = Some(folder.path().join("locks"));
-        options.deadlines.launch = Duration::from_secs(1);
-        options.deadlines.load = Duration::from_secs(1);
+        options.deadlines.launch = Duration::from_secs(2);
+        options.deadlines.load = Duration::from_secs(2);
         let said = Arc::new(Mutex::new(Vec::new()));
         let hears = said.clone();
         options.notice = Arc::new(move |text| hears.lock().unwrap().push(text.to_owned()));

@@ -13,7 +13,11 @@ use super::{Course, candidate};
 /// What `bench` says of a program that behaves so.
 #[track_caller]
 fn error(behaviour: &str) -> String {
-    let mut course = Course::over(behaviour, |options| options.deadlines.start = Duration::from_millis(500));
+    let mut course = Course::over(behaviour, |options| {
+        if behaviour == "sleeps" {
+            options.deadlines.start = Duration::from_millis(500);
+        }
+    });
     let error = course.judge.bench().unwrap_err();
     course.leaves_nothing();
     // The path differs from run to run.
@@ -100,7 +104,7 @@ fn there_is_no_device() {
 
 #[test]
 fn the_cases_make_no_sense() {
-    let said = ["no-case", "no-output", "two-names", "untimed", "nan", "zeros", "moody"].map(error);
+    let said = ["no-case", "no-output", "two-names", "untimed", "nan", "zeros", "copies", "moody"].map(error);
     insta::assert_snapshot!(said.join("\n"), @r#"
     fault in the host launch code: no case is declared
     fault in the host launch code: case `n=1000` has no output
@@ -108,8 +112,16 @@ fn the_cases_make_no_sense() {
     fault in the host launch code: no case is timed: declare at least one size that the kernel is tuned for
     fault in the host launch code: case `n=7`: the reference of output `y` holds NaN at [3]
     fault in the host launch code: case `n=7`: all inputs are zero
+    fault in the host launch code: a kernel that leaves a copy of an input passes every case: tighten the tolerance, or give the cases inputs with more in them
     fault in the host launch code: the cases are not the same in every run: case `n=1000` has other buffers or other work; they must not depend on time, chance or the device
     "#);
+}
+
+#[test]
+fn a_copy_that_is_right_for_one_size_is_no_fault() {
+    let mut course = Course::over("copies-one", |_| ());
+    course.judge.bench().unwrap();
+    course.leaves_nothing();
 }
 
 #[test]
@@ -118,7 +130,7 @@ fn a_tolerance_that_anything_passes() {
     let mut course = Course::over("well", |options| options.tolerance = tolerance);
     let error = course.judge.bench().unwrap_err();
     insta::assert_snapshot!(error, @r#"
-    tolerance = { rtol = 1e0, atol = 1e0 }: an output of all zeros passes every case: tighten the tolerance, or give the cases inputs with more in them
+    tolerance = { rtol = 1e0, atol = 1e0 }: a kernel that leaves all zeros passes every case: tighten the tolerance, or give the cases inputs with more in them
     "#);
     course.leaves_nothing();
 }
