@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use fsr_build::spec::{Arch, CudaVersion, KernelSpec, RelPath};
-use fsr_protocol::Tolerance;
+use fsr_protocol::{Tolerance, Tunables};
 use serde::{Deserialize, Serialize};
+
+use crate::compile::CompileRequest;
 
 /// One kernel of one package for one arch, with the text of every file that its spec names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,6 +76,26 @@ impl Brief {
                 .tolerance
                 .map(|tolerance| Tolerance { rtol: tolerance.rtol, atol: tolerance.atol }),
         })
+    }
+}
+
+impl Brief {
+    /// A compilation of a source for this kernel. Each header goes by its file name and by its path in the spec.
+    pub fn request(&self, source: &str, defines: &Tunables) -> CompileRequest {
+        let mut headers = Vec::new();
+        for file in &self.headers {
+            headers.push((file.include_name().to_owned(), file.text.clone()));
+            if file.include_name() != file.path {
+                headers.push((file.path.clone(), file.text.clone()));
+            }
+        }
+        CompileRequest {
+            source: source.to_owned(),
+            entries: self.entries.clone(),
+            arch: self.arch,
+            defines: defines.clone(),
+            headers,
+        }
     }
 }
 

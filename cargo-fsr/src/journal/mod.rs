@@ -15,7 +15,8 @@ use std::path::PathBuf;
 pub use file::{FileJournal, read};
 pub use memory::MemoryJournal;
 pub use record::{
-    Contender, Entry, FORMAT, Header, Purpose, Record, SourceResult, Step, StopReason, TemplateRecord, digest,
+    Contender, Entry, FORMAT, Header, Purpose, Record, SourceResult, Step, StopReason, TemplateRecord,
+    digest, header,
 };
 
 /// Where a search writes its steps, and finds those that were already made.

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::brief::{Brief, Settings};
 use crate::compile::Compiled;
-use crate::judge::{Bench, Executable, Timed, Verdict};
+use crate::judge::{Bench, Executable, SetSeed, Timed, Verdict};
 use crate::model::{Answer, Origin, Position, Prompt};
 use crate::search::answer::{Rejection, Source};
 
@@ -115,6 +115,11 @@ pub enum Record {
         about: Option<Origin>,
         /// One or more lines.
         text: String,
+    },
+    /// Seeds of the judge's inputs: secret while it judged, noted afterwards so that a verdict can be explained.
+    Seeds {
+        /// In the order in which the sets were made.
+        seeds: Vec<SetSeed>,
     },
     /// The search ended here, for now or for good.
     Stopped {
@@ -235,7 +240,7 @@ impl Record {
     pub fn step(&self) -> Option<Step> {
         Some(match self {
             Self::Header(_) => Step::Header,
-            Self::Resumed { .. } | Self::Stopped { .. } => return None,
+            Self::Resumed { .. } | Self::Seeds { .. } | Self::Stopped { .. } => return None,
             Self::Bench { .. } => Step::Bench,
             Self::Prompt { prompt } => Step::Prompt(prompt.position.origin()),
             Self::Answer { position, .. } => Step::Answer(position.origin()),
@@ -248,6 +253,14 @@ impl Record {
             Self::Best { origin, .. } => Step::Best(*origin),
             Self::Note { about, text } => Step::Note(*about, text.clone()),
         })
+    }
+}
+
+/// The header of a journal's records; none in an empty journal.
+pub fn header(entries: &[Entry]) -> Option<&Header> {
+    match &entries.first()?.record {
+        Record::Header(header) => Some(header),
+        _ => None,
     }
 }
 

@@ -71,18 +71,7 @@ impl Effects<'_> {
 
     /// Compiles a source for some values.
     pub fn compile(&self, origin: Origin, source: &str, defines: &Tunables) -> Result<Compiled, Halt> {
-        let request = CompileRequest {
-            source: source.to_owned(),
-            entries: self.brief.entries.clone(),
-            arch: self.brief.arch,
-            defines: defines.clone(),
-            headers: self
-                .brief
-                .headers
-                .iter()
-                .map(|file| (file.include_name().to_owned(), file.text.clone()))
-                .collect(),
-        };
+        let request = self.brief.request(source, defines);
         let input = request_digest(&request);
         let step = Step::Compile(origin, defines.clone());
         let (compiled, known) = match self.ledger.find(&step)? {

@@ -11,12 +11,15 @@ use super::trial::{Entrant, Field};
 use super::{Counts, Event, Measurement, Outcome, Search, SearchError, Stopped, Winner};
 use crate::brief::Settings;
 use crate::compile::CompileFailure;
-use crate::journal::{FORMAT, Header, Purpose, Record, Step};
+use crate::journal::{self, FORMAT, Header, Purpose, Record, Step};
 use crate::judge::{Failure, FailureKind, JudgeError, Verdict};
 use crate::model::{Model, Origin, Position, Prompt};
 
 pub(super) fn run(search: Search<'_>) -> Result<Outcome, SearchError> {
-    let header = header(&search)?;
+    let mut header = header(&search)?;
+    if let Some(recorded) = search.recording.and_then(journal::header) {
+        header.previous.clone_from(&recorded.previous);
+    }
     let Search {
         brief,
         settings,
@@ -196,7 +199,15 @@ impl Engine<'_> {
             },
         };
         let position = Position { kernel: effects.brief.kernel.clone(), round, slot };
-        settle(effects, prompter.prompt(position, subject, attempts)?)
+        let prompt = prompter.prompt(position, subject, attempts)?;
+        if prompt.text.len() > settings.prompt_bytes {
+            // Task, program and code are never cut: without them no answer could be right.
+            let limit = settings.prompt_bytes;
+            let text =
+                format!("prompts are longer than the {limit} bytes aimed at, even without any history");
+            effects.note(None, text)?;
+        }
+        settle(effects, prompt)
     }
 
     /// Checks the winner afresh where the search came to an end, and says how it all went.

@@ -46,7 +46,8 @@ pub struct Search<'a> {
     pub settings: &'a Settings,
     /// What the journal's header says besides.
     pub run: &'a RunFacts,
-    /// Sources to try before the first round, such as an earlier winner. A run that is taken up again has its own.
+    /// Sources to try before the first round, such as an earlier winner. A run that is taken up again has its own,
+    /// and one that repeats a recording takes the recording's.
     pub previous: &'a [String],
     /// The prompt templates.
     pub templates: &'a Templates,

@@ -1,13 +1,15 @@
 //! A search over the fakes, ready to be changed and run.
 
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::sync::{LazyLock, Mutex};
 
 use crate::brief::{Brief, Settings};
 use crate::journal::{Entry, Journal, MemoryJournal};
 use crate::model::Model;
 use crate::search::fakes::{FakeCompiler, FakeJudge};
 use crate::search::{Event, Events, Outcome, RunFacts, Search, SearchError, Templates};
+
+static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::built_in().unwrap());
 
 /// All parts of a search but its models.
 pub struct Bed {
@@ -57,7 +59,7 @@ impl Bed {
             settings: &self.settings,
             run: &run,
             previous: &self.previous,
-            templates: &Templates::built_in()?,
+            templates: &TEMPLATES,
             models: &[model],
             compiler: &self.compiler,
             judge: &mut self.judge,

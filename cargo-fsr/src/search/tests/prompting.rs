@@ -91,10 +91,21 @@ fn a_long_history_is_trimmed_by_rule() {
     bed.settings.prompt_bytes = 9000;
     bed.run(&script).unwrap();
     let last = script.prompt(15, 1).text;
-    assert!(last.len() <= 9000 + 200, "{}", last.len());
+    assert!(last.len() <= 9000, "{}", last.len());
     assert!(last.contains("older attempts left out"), "{last}");
     assert!(last.contains("- r14-c2"), "the newest line stays");
     assert!(last.contains("A failure not to repeat: r14-c2"), "the newest failure stays in full");
     assert!(last.contains("Another good kernel: baseline"), "so does the best kernel");
     assert!(!last.contains("- r2-c1"), "the oldest line goes");
+}
+
+#[test]
+fn task_and_code_are_never_cut() {
+    let mut bed = Bed::new(with_baseline(), 1, 1);
+    bed.settings.prompt_bytes = 100;
+    let script = Script::new(&[&["ns=1"]]);
+    bed.run(&script).unwrap();
+    assert!(script.prompt(1, 1).text.contains("idea: baseline"));
+    let heard = bed.events.0.lock().unwrap().join("\n");
+    assert!(heard.contains("note : prompts are longer than the 100 bytes aimed at"), "{heard}");
 }

@@ -222,7 +222,7 @@ fn a_recording_answers_again_and_other_clocks_are_said() {
 fn recorded_verdicts_are_repeated_exactly_without_compiler_and_judge() {
     let (essence_of_whole, entries) = whole();
     let repeat = |rounds: u32, entries: &[Entry]| {
-        let Bed { brief, mut settings, previous, .. } = bed();
+        let Bed { brief, mut settings, .. } = bed();
         settings.rounds = rounds;
         let mut nobody = RecordedOnly { cuda: brief.cuda };
         let mut journal = MemoryJournal::new();
@@ -236,7 +236,7 @@ fn recorded_verdicts_are_repeated_exactly_without_compiler_and_judge() {
             brief: &brief,
             settings: &settings,
             run: &run,
-            previous: &previous,
+            previous: &[],
             templates: &Templates::built_in().unwrap(),
             models: &[&ReplayModel::new(entries)],
             compiler: &{ nobody },
