@@ -242,6 +242,7 @@ impl Opened<'_> {
         let wall_nanos = started.elapsed().as_secs_f64() * 1e9;
         let nanos = self.timing.start.nanos_until(&self.timing.end).map_err(execution)?;
 
+        context.synchronize_all().map_err(execution)?;
         let redzones = workspace.damage(context, infos).map_err(execution)?;
         if let Some(dump) = dump {
             self.dumps.write(context, &self.share, dump, id, infos, &workspace.buffers)?;

@@ -146,6 +146,11 @@ impl Context {
         Ok(unsafe { result::stream::synchronize(self.stream) }?)
     }
 
+    /// Waits for everything of the context, on whatever stream launch code put it.
+    pub(crate) fn synchronize_all(&self) -> Result<(), CudaError> {
+        Ok(result::ctx::synchronize()?)
+    }
+
     pub(crate) fn allocate(&self, len: usize) -> Result<DeviceMemory, CudaError> {
         // SAFETY: the memory's contents are unspecified, and only the device reads them.
         let pointer = unsafe { result::malloc_sync(len) }?;

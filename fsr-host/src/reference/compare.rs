@@ -36,36 +36,61 @@ impl Expected {
             return Err(format!("the scale of output `{name}` is not finite"));
         }
         let scale = for_dtype!(info.dtype, T => {
-            let values = filled.values.elements::<T>();
-            if let Some(position) = values.par_iter().position_first(|value| value.to_f64().is_nan()) {
+            root_mean_square(filled.values.elements::<T>()).map_err(|position| {
                 let index = coordinates(&info.shape, position as u64);
-                return Err(format!("the reference leaves NaN in output `{name}` at {index:?}"));
-            }
-            root_mean_square(values)
+                format!("the reference leaves NaN in output `{name}` at {index:?}")
+            })?
         });
         Ok(Self { values: filled.values, scale: scale.max(filled.least_scale) })
     }
 }
 
-/// Root of the mean square of the finite values, without overflow.
-fn root_mean_square<T: Element>(values: &[T]) -> f64 {
-    let finite = |value: &T| Some(value.to_f64().abs()).filter(|value| value.is_finite());
-    let largest = values.par_iter().filter_map(finite).reduce(|| 0.0, f64::max);
-    if largest == 0.0 {
-        return 0.0;
+/// Root of the mean square of the finite values, without overflow; fails with the position of the first NaN.
+fn root_mean_square<T: Element>(values: &[T]) -> Result<f64, usize> {
+    /// What one chunk adds up to.
+    struct Sum {
+        squares: f64,
+        finite: usize,
+        largest: f64,
+        nan: Option<usize>,
     }
-    let chunks: Vec<(f64, usize)> = values
-        .par_chunks(CHUNK)
-        .map(|chunk| {
-            chunk
-                .iter()
-                .filter_map(finite)
-                .fold((0.0, 0), |(sum, count), value| (sum + (value / largest).powi(2), count + 1))
-        })
-        .collect();
-    // In order, so that the result does not depend on the number of threads.
-    let (sum, count) = chunks.iter().fold((0.0, 0), |(sum, count), (s, c)| (sum + s, count + c));
-    largest * (sum / count as f64).sqrt()
+    let sums = |unit: f64| -> Vec<Sum> {
+        let of_chunk = |(chunk, values): (usize, &[T])| {
+            let mut sum = Sum { squares: 0.0, finite: 0, largest: 0.0, nan: None };
+            let mut nan = false;
+            for value in values {
+                let value = value.to_f64();
+                nan |= value.is_nan();
+                let magnitude = if value.is_finite() { value.abs() } else { 0.0 };
+                sum.finite += usize::from(value.is_finite());
+                sum.largest = sum.largest.max(magnitude);
+                sum.squares += (magnitude / unit) * (magnitude / unit);
+            }
+            if nan {
+                sum.nan =
+                    values.iter().position(|value| value.to_f64().is_nan()).map(|at| chunk * CHUNK + at);
+            }
+            sum
+        };
+        values.par_chunks(CHUNK).enumerate().map(of_chunk).collect()
+    };
+    let mut unit = 1.0;
+    let mut seen = sums(unit);
+    if let Some(position) = seen.iter().find_map(|sum| sum.nan) {
+        return Err(position);
+    }
+    let largest = seen.iter().fold(0.0, |largest: f64, sum| largest.max(sum.largest));
+    if largest == 0.0 {
+        return Ok(0.0);
+    }
+    if !(1e-100..1e100).contains(&largest) {
+        unit = largest;
+        seen = sums(unit);
+    }
+    // Added in order, so that the result does not depend on the number of threads.
+    let squares: f64 = seen.iter().map(|sum| sum.squares).sum();
+    let finite: usize = seen.iter().map(|sum| sum.finite).sum();
+    Ok(unit * (squares / finite as f64).sqrt())
 }
 
 /// Compares a dumped output. `got` must be aligned for the element type and as long as the reference.
@@ -141,6 +166,8 @@ impl Rule {
         });
         let pattern = if mismatches == 0 {
             String::new()
+        } else if mismatches == expected.len() as u64 {
+            "every element".to_owned()
         } else {
             let wrong = |at: u64| self.deviation(expected[at as usize], got[at as usize]).wrong;
             describe(&info.shape, wrong)

@@ -19,13 +19,14 @@ pub(crate) fn describe(shape: &[u64], wrong: impl Fn(u64) -> bool + Sync) -> Str
         .into_par_iter()
         .filter_map(|chunk| {
             let mut seen: Option<Figures> = None;
+            let mut coordinates = vec![0; shape.len()];
             for position in chunk * CHUNK..total.min((chunk + 1) * CHUNK) {
                 if wrong(position) {
-                    let one = Figures::of(shape, position);
-                    seen = Some(match seen {
-                        Some(figures) => figures.merged(one),
-                        None => one,
-                    });
+                    locate(shape, position, &mut coordinates);
+                    match &mut seen {
+                        Some(figures) => figures.include(shape, position, &coordinates),
+                        None => seen = Some(Figures::of(shape, position, &coordinates)),
+                    }
                 }
             }
             seen
@@ -55,13 +56,26 @@ struct Axis {
 }
 
 impl Figures {
-    fn of(shape: &[u64], position: u64) -> Self {
-        let coordinates = coordinates(shape, position);
-        let edges = TILES.map(|tile| {
-            coordinates.iter().zip(shape).any(|(at, extent)| extent > &tile && *at >= extent / tile * tile)
-        });
+    fn of(shape: &[u64], position: u64, coordinates: &[u64]) -> Self {
         let axes = coordinates.iter().map(|at| Axis { low: *at, high: *at, step: 0 }).collect();
+        let edges = TILES.map(|tile| at_edge(shape, coordinates, tile));
         Self { count: 1, first: position, last: position, step: 0, axes, edges }
+    }
+
+    /// Takes in one position more.
+    fn include(&mut self, shape: &[u64], position: u64, coordinates: &[u64]) {
+        self.count += 1;
+        self.step = gcd(self.step, self.first.abs_diff(position));
+        self.first = self.first.min(position);
+        self.last = self.last.max(position);
+        for (axis, at) in self.axes.iter_mut().zip(coordinates) {
+            axis.step = gcd(axis.step, axis.low.abs_diff(*at));
+            axis.low = axis.low.min(*at);
+            axis.high = axis.high.max(*at);
+        }
+        for (edge, tile) in self.edges.iter_mut().zip(TILES) {
+            *edge = *edge && at_edge(shape, coordinates, tile);
+        }
     }
 
     fn merged(mut self, other: Self) -> Self {
@@ -168,16 +182,29 @@ fn names(shape: &[u64], axis: usize) -> String {
 }
 
 /// Coordinates of a row-major position.
-pub(crate) fn coordinates(shape: &[u64], mut position: u64) -> Vec<u64> {
+pub(crate) fn coordinates(shape: &[u64], position: u64) -> Vec<u64> {
     let mut coordinates = vec![0; shape.len()];
+    locate(shape, position, &mut coordinates);
+    coordinates
+}
+
+fn locate(shape: &[u64], mut position: u64, coordinates: &mut [u64]) {
     for (coordinate, extent) in coordinates.iter_mut().zip(shape).rev() {
         *coordinate = position % extent;
         position /= extent;
     }
-    coordinates
+}
+
+/// Whether a position lies in a tile that the edge cuts off.
+fn at_edge(shape: &[u64], coordinates: &[u64], tile: u64) -> bool {
+    coordinates.iter().zip(shape).any(|(at, extent)| *extent > tile && *at >= extent / tile * tile)
 }
 
 fn gcd(mut a: u64, mut b: u64) -> u64 {
+    // Settled soon, and then asked for every position.
+    if a == 1 {
+        return 1;
+    }
     while b != 0 {
         (a, b) = (b, a % b);
     }
