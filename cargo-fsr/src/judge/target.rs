@@ -215,9 +215,7 @@ impl HostTarget {
                 "cargo built {} `{}` of `{}` and named no executable",
                 self.kind, self.name, self.package
             ))),
-            (false, _) => {
-                Err(JudgeError::Build { log: log.text(Duration::from_secs(2)).trim_end().to_owned() })
-            }
+            (false, _) => Err(JudgeError::Build { log: complaints(&log.text(Duration::from_secs(2))) }),
         }
     }
 
@@ -270,6 +268,18 @@ impl HostTarget {
     }
 }
 
+/// cargo's messages without its progress.
+fn complaints(log: &str) -> String {
+    let is_progress = |line: &&str| {
+        let plain = anstream::adapter::strip_str(line).to_string();
+        let text = plain.trim_start();
+        // Verbs are right-aligned; what a compiler quotes is not of this form.
+        plain.len() > text.len()
+            && ["Compiling ", "Downloading ", "Downloaded "].iter().any(|verb| text.starts_with(verb))
+    };
+    log.trim_end().lines().filter(|line| !is_progress(line)).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,5 +294,11 @@ mod tests {
         assert_eq!(flags(false, true, false), "--offline");
         assert_eq!(flags(false, false, true), "--locked --offline");
         assert_eq!(flags(true, true, true), "--locked --offline");
+    }
+
+    #[test]
+    fn progress_is_no_complaint() {
+        let log = "   Compiling serde v1.0.0\n\u{1b}[1m\u{1b}[92m   Compiling\u{1b}[0m ops v0.1.0\nerror: bad\n  --> x.rs:1\n";
+        assert_eq!(complaints(log), "error: bad\n  --> x.rs:1");
     }
 }
