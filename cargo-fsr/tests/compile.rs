@@ -3,6 +3,7 @@
 //! A toolchain that is not on the machine is installed once into cargo-fsr's own folder (some 130 MB); a machine
 //! without a package index sets `FSR_TOOLCHAIN_DIR` to one that was filled elsewhere. Nothing is skipped.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -105,6 +106,28 @@ mod ptx_that_comes_out {
         assert_eq!(first.text, second.text);
     }
 
+    /// CUDA's headers hold assertions, and these the name of their file.
+    #[test]
+    #[cfg(unix)]
+    fn is_the_same_wherever_the_toolkit_lies() {
+        let source = "#define _CG_DEBUG\n#include <cooperative_groups.h>\n\
+            extern \"C\" __global__ void k(int* x) { cooperative_groups::this_grid().sync(); x[0] = 1; }";
+        let here = ptx(compiler().compile(&request(source)));
+        let own = toolchain(VERSION);
+        let elsewhere = tempfile::tempdir().unwrap();
+        let nvidia = own.library.ancestors().nth(3).unwrap();
+        for set in ["cuda_runtime", "cuda_nvcc", "cuda_cccl"] {
+            std::os::unix::fs::symlink(nvidia.join(set).join("include"), elsewhere.path().join(set)).unwrap();
+        }
+        let include =
+            ["cuda_cccl", "cuda_nvcc", "cuda_runtime"].map(|set| elsewhere.path().join(set)).to_vec();
+        let moved = Toolchain { include, ..own };
+        let compiler = NvrtcCompiler::start(moved, &own_settings(), Limits::default()).unwrap();
+        let there = ptx(compiler.compile(&request(source)));
+        assert!(here.text.contains("__assertfail"), "no assertion is left: {}", here.text);
+        assert_eq!(here.text, there.text);
+    }
+
     #[test]
     fn holds_nothing_that_the_kernel_does_not_use() {
         let source = format!(
@@ -132,6 +155,19 @@ mod ptx_that_comes_out {
         assert!(ptx(compiler.compile(&request)).text.contains(".target sm_80\n"));
         request.arch = "sm_90a".parse().unwrap();
         assert!(ptx(compiler.compile(&request)).text.contains(".target sm_90a\n"));
+    }
+
+    #[test]
+    fn is_as_plain_with_another_major_version() {
+        let compiler = NvrtcCompiler::start(toolchain("13.0"), &own_settings(), Limits::default()).unwrap();
+        let plain = ptx(compiler.compile(&request(SAXPY)));
+        assert!(plain.compiler.starts_with("13.0."), "{}", plain.compiler);
+        assert!(plain.text.starts_with(".version 9.0\n.target sm_90\n"), "{}", plain.text);
+        let source =
+            format!("#include <cooperative_groups/reduce.h>\n#include <mma.h>\n#include <cstdint>\n{SAXPY}");
+        let with_headers = ptx(compiler.compile(&request(&source)));
+        assert_eq!(with_headers.log, "");
+        assert_eq!(with_headers.text, plain.text);
     }
 
     #[test]
@@ -367,11 +403,37 @@ mod limits {
         }
     }
 
+    /// Speaks to the compiler process as cargo fsr does, and leaves the check of the sources out.
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_process_itself_opens_no_other_file_where_the_kernel_can_close_them() {
-        // Said and not asserted: old kernels have no Landlock.
-        eprintln!("confined: {}", compiler().is_confined());
+    fn a_source_past_the_check_still_reaches_no_file() {
+        let secret = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(secret.path(), "TOP SECRET").unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_cargo-fsr"))
+            .arg("__nvrtc")
+            .args(["60000", "4294967296", "0"])
+            .arg(toolchain(VERSION).library)
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let job = serde_json::json!({
+            "name": "kernel.cu", "headers": [], "options": [], "include": false,
+            "source": format!("#include \"{}\"\n", secret.path().display()),
+        });
+        writeln!(child.stdin.take().unwrap(), "{job}").unwrap();
+        let output = child.wait_with_output().unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        let (hello, done) = out.split_once('\n').unwrap();
+        let hello: serde_json::Value = serde_json::from_str(hello).unwrap();
+        // Kernels before 5.13, or with Landlock switched off, cannot; the process says which.
+        if hello["confined"] == serde_json::Value::Bool(true) {
+            assert!(done.contains("cannot open source file"), "{done}");
+            assert!(!done.contains("SECRET"), "{done}");
+        } else {
+            assert!(!compiler().is_confined());
+        }
     }
 
     #[test]
@@ -389,7 +451,7 @@ mod limits {
         let library = toolchain(VERSION).library;
         let mut child = Command::new(env!("CARGO_BIN_EXE_cargo-fsr"))
             .arg("__nvrtc")
-            .args(["60000", "4294967296"])
+            .args(["60000", "4294967296", "0"])
             .arg(library)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

@@ -22,9 +22,10 @@ impl Arguments {
         let mut words = vec![
             self.limits.time.as_millis().to_string().into(),
             self.limits.memory.to_string().into(),
+            self.include.len().to_string().into(),
             self.library.clone().into(),
         ];
-        words.extend(self.include.iter().map(|folder| folder.clone().into()));
+        words.extend(self.include.iter().chain(&self.readable).map(|folder| folder.clone().into()));
         words
     }
 
@@ -32,9 +33,11 @@ impl Arguments {
         let mut number = || words.next()?.to_str()?.parse::<u64>().ok();
         let time = Duration::from_millis(number()?);
         let memory = number()?;
+        let count = usize::try_from(number()?).ok()?;
         let library = PathBuf::from(words.next()?);
-        let include = words.map(PathBuf::from).collect();
-        Some(Self { library, include, limits: Limits { time, memory, parallel: 1 } })
+        let mut include: Vec<PathBuf> = words.map(PathBuf::from).collect();
+        let readable = include.split_off(count.min(include.len()));
+        Some(Self { library, include, readable, limits: Limits { time, memory, parallel: 1 } })
     }
 }
 
@@ -75,7 +78,7 @@ fn serve(arguments: &Arguments) -> io::Result<()> {
 fn start(arguments: &Arguments) -> Result<(Nvrtc, Hello), String> {
     confine::limit(&arguments.limits).map_err(|error| format!("limits cannot be set: {error}"))?;
     let nvrtc = Nvrtc::open(&arguments.library).map_err(|error| error.to_string())?;
-    let mut readable: Vec<&Path> = arguments.include.iter().map(PathBuf::as_path).collect();
+    let mut readable: Vec<&Path> = arguments.readable.iter().map(PathBuf::as_path).collect();
     readable.extend(arguments.library.parent());
     let confined = confine::close_files(&readable);
     let hello = Hello::Ready { version: nvrtc.version(), targets: nvrtc.targets(), confined };
@@ -129,7 +132,8 @@ mod tests {
     fn arguments_survive_the_command_line() {
         let arguments = Arguments {
             library: "/opt/cuda 12/lib64/libnvrtc.so.12".into(),
-            include: vec!["/opt/cuda 12/include".into(), "/opt/cuda 12/include/cccl".into()],
+            include: vec!["cuda-include".into()],
+            readable: vec!["/opt/cuda 12/include".into(), "/opt/cuda 12/include/cccl".into()],
             limits: Limits { time: Duration::from_millis(1500), memory: 1 << 32, parallel: 1 },
         };
         assert_eq!(Arguments::parse(arguments.words().into_iter()), Some(arguments));

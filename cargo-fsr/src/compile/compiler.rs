@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use fsr_build::spec::{Arch, CudaVersion};
 
+use super::include;
 use super::messages;
-use super::protocol::{Arguments, Done, End, Job, Limits};
+use super::protocol::{Done, End, Job, Limits};
 use super::ptx;
 use super::source::{self, Known};
 use super::toolchain::{Settings, Toolchain};
@@ -47,7 +48,7 @@ impl NvrtcCompiler {
     /// When the process cannot be run, or its library does not work or is of another version than it was.
     pub fn start(toolchain: Toolchain, settings: &Settings, limits: Limits) -> Result<Self, CompilerError> {
         let program = settings.program.clone();
-        let (worker, ready) = Worker::start(&program, &arguments(&toolchain, limits))?;
+        let (worker, ready) = Worker::start(&program, &toolchain.library, &toolchain.include, limits)?;
         if ready.version != (toolchain.version.major, toolchain.version.minor) {
             let (major, minor) = ready.version;
             return Err(CompilerError::Broken {
@@ -159,7 +160,8 @@ impl NvrtcCompiler {
     }
 
     fn worker(&self) -> Result<Worker, CompilerError> {
-        Worker::start(&self.program, &arguments(&self.toolchain, self.limits)).map(|(worker, _)| worker)
+        let Toolchain { library, include, .. } = &self.toolchain;
+        Worker::start(&self.program, library, include, self.limits).map(|(worker, _)| worker)
     }
 
     /// Waits for the right to run one process.
@@ -179,7 +181,8 @@ impl NvrtcCompiler {
     fn rewrite(&self, log: &str, headers: &[(String, String)]) -> String {
         let mut files = vec![SOURCE_NAME];
         files.extend(headers.iter().map(|(name, _)| name.as_str()));
-        let mut folders: Vec<&Path> = self.toolchain.include.iter().map(PathBuf::as_path).collect();
+        let mut folders: Vec<&Path> = vec![Path::new(include::FOLDER)];
+        folders.extend(self.toolchain.include.iter().map(PathBuf::as_path));
         folders.extend(self.toolchain.library.parent());
         messages::rewrite(log, &files, &folders)
     }
@@ -247,7 +250,7 @@ impl Compiler for NvrtcCompiler {
         let source = lines(&request.source);
         let headers: Vec<(String, String)> =
             request.headers.iter().map(|(name, text)| (name.clone(), lines(text))).collect();
-        let (refused, include) = self.check(&source, &headers)?;
+        let (refused, uses_cuda) = self.check(&source, &headers)?;
         if let Some(log) = refused {
             return Ok(failed(CompileFailureKind::Refused, log));
         }
@@ -264,7 +267,8 @@ impl Compiler for NvrtcCompiler {
             // Redefinition of a macro: of the prelude's, by sources that bring their own.
             "--diag-suppress=47".to_owned(),
         ]);
-        let job = Job { name: SOURCE_NAME.to_owned(), source, headers: in_memory, options, include };
+        let job =
+            Job { name: SOURCE_NAME.to_owned(), source, headers: in_memory, options, include: uses_cuda };
         match self.run(&job)? {
             Ok(done) => self.finish(request, flags, done),
             Err(Lost::TimedOut) => {
@@ -295,10 +299,6 @@ impl Drop for Slot<'_> {
         self.compiler.lock().busy -= 1;
         self.compiler.freed.notify_one();
     }
-}
-
-fn arguments(toolchain: &Toolchain, limits: Limits) -> Arguments {
-    Arguments { library: toolchain.library.clone(), include: toolchain.include.clone(), limits }
 }
 
 /// The flags that shape the PTX, in a fixed order and without paths.

@@ -7,6 +7,7 @@ mod asm;
 pub mod child;
 mod compiler;
 mod confine;
+mod include;
 mod messages;
 mod nvrtc;
 mod protocol;

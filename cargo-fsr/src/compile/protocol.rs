@@ -98,8 +98,10 @@ pub enum End {
 pub struct Arguments {
     /// The library.
     pub library: PathBuf,
-    /// Folders with CUDA's headers.
+    /// Folders to search for CUDA's headers, seen from the process's working folder.
     pub include: Vec<PathBuf>,
+    /// Folders that these lead to.
+    pub readable: Vec<PathBuf>,
     /// Limits that the process sets for itself.
     pub limits: Limits,
 }

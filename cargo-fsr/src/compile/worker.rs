@@ -1,7 +1,7 @@
 //! One compiler process from its parent's side: started, asked, and killed at the deadline.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use super::CompilerError;
-use super::protocol::{Arguments, COMMAND, Done, Hello, Job};
+use super::include;
+use super::protocol::{Arguments, COMMAND, Done, Hello, Job, Limits};
 
 /// Loading the library from a cold disk, on a busy machine.
 const START: Duration = Duration::from_secs(60);
@@ -25,7 +26,7 @@ pub(super) struct Worker {
     deadline: Duration,
     /// Time spent in compilations, against the process's limit on processor time.
     pub(super) used: Duration,
-    // The process's working folder, empty; removed after the process is gone.
+    // The process's working folder, with links to CUDA's headers and nothing else; removed after the process is gone.
     _folder: TempDir,
 }
 
@@ -47,12 +48,24 @@ pub(super) enum Lost {
 }
 
 impl Worker {
-    /// Starts `program` as a compiler process and waits until its library is loaded.
+    /// Starts `program` as a compiler process and waits until its library is loaded; `include` are the folders with
+    /// CUDA's headers.
     ///
     /// # Errors
     /// When the process cannot be run, or the library does not work.
-    pub(super) fn start(program: &Path, arguments: &Arguments) -> Result<(Self, Ready), CompilerError> {
+    pub(super) fn start(
+        program: &Path,
+        library: &Path,
+        include: &[PathBuf],
+        limits: Limits,
+    ) -> Result<(Self, Ready), CompilerError> {
         let folder = tempfile::Builder::new().prefix("cargo-fsr-nvrtc-").tempdir()?;
+        let arguments = Arguments {
+            library: library.to_owned(),
+            include: include::gather(folder.path(), include)?,
+            readable: include.to_vec(),
+            limits,
+        };
         let mut command = Command::new(program);
         command
             .arg(COMMAND)
@@ -83,16 +96,9 @@ impl Worker {
                 }
             }
         });
-        let mut worker = Self {
-            child,
-            stdin,
-            lines,
-            deadline: arguments.limits.time,
-            used: Duration::ZERO,
-            _folder: folder,
-        };
-        let broken =
-            |what: String| CompilerError::Broken { library: arguments.library.display().to_string(), what };
+        let mut worker =
+            Self { child, stdin, lines, deadline: limits.time, used: Duration::ZERO, _folder: folder };
+        let broken = |what: String| CompilerError::Broken { library: library.display().to_string(), what };
         match worker.receive::<Hello>(START) {
             Ok(Hello::Ready { version, targets, confined }) => {
                 Ok((worker, Ready { version, targets, confined }))

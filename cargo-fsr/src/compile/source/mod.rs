@@ -11,7 +11,7 @@ mod names;
 mod rules;
 
 use lex::Fault;
-pub(super) use names::{Known, PRELUDE, STANDARD};
+pub(super) use names::{Known, PRELUDE, STANDARD, is_cuda, is_cuda_folder};
 
 /// Refusals that are told of one source.
 const TOLD: usize = 10;

@@ -80,15 +80,16 @@ impl Known<'_> {
     pub(super) fn judge(&self, header: &str) -> Name {
         let quoted = header.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
         let angled = header.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
-        let Some(name) = quoted.or(angled).filter(|name| is_plain(name)) else {
+        let name = quoted.or(angled);
+        if self.headers.iter().any(|(own, _)| Some(own.as_str()) == name) {
+            return Name::Own;
+        }
+        let Some(name) = name.filter(|name| is_plain(name)) else {
             return Name::Refused(format!(
                 "`#include {header}`: no absolute, relative or unusual paths; {}",
                 self.may()
             ));
         };
-        if self.headers.iter().any(|(own, _)| own == name) {
-            return Name::Own;
-        }
         if STANDARD.contains(&name) {
             return Name::Standard;
         }
@@ -124,7 +125,8 @@ fn is_plain(name: &str) -> bool {
     })
 }
 
-fn is_cuda(name: &str) -> bool {
+/// Whether CUDA has headers of such names; not whether this one exists.
+pub(in crate::compile) fn is_cuda(name: &str) -> bool {
     match name.split_once('/') {
         Some((folder, _)) => FOLDERS.contains(&folder),
         None => {
@@ -133,6 +135,11 @@ fn is_cuda(name: &str) -> bool {
                     && (name.ends_with(".h") || name.ends_with(".hpp"))
         }
     }
+}
+
+/// Whether CUDA has a folder of headers of that name.
+pub(in crate::compile) fn is_cuda_folder(name: &str) -> bool {
+    FOLDERS.contains(&name)
 }
 
 #[cfg(test)]

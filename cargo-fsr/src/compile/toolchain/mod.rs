@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use fsr_build::spec::CudaVersion;
 
 use super::CompilerError;
-use super::protocol::{Arguments, Limits};
+use super::protocol::Limits;
 use super::worker::Worker;
 
 pub use headers::HeaderSet;
@@ -124,8 +124,7 @@ pub fn list(settings: &Settings) -> Vec<Result<Toolchain, CompilerError>> {
 
 /// Asks a compiler process what the library is.
 fn probe(library: &Path, origin: Origin, settings: &Settings) -> Result<Toolchain, CompilerError> {
-    let arguments = Arguments { library: library.to_owned(), include: Vec::new(), limits: Limits::default() };
-    let (_, ready) = Worker::start(&settings.program, &arguments)?;
+    let (_, ready) = Worker::start(&settings.program, library, &[], Limits::default())?;
     let (major, minor) = ready.version;
     Ok(Toolchain {
         version: CudaVersion { major, minor },
