@@ -255,8 +255,8 @@ fn facts(context: &Context) -> Result<DeviceFacts, CudaError> {
     let attribute = |attribute| context.attribute(attribute);
     let name = context.name()?;
     Ok(DeviceFacts {
-        // The CPU device of this project says so in its name.
-        modelled: name.contains("fsr-sim"),
+        // Every profile of the CPU device, fsr-sim, is named so.
+        modelled: name.ends_with("(simulated)"),
         name,
         compute_capability: (
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
