@@ -29,12 +29,9 @@ fn main() -> fsr_host::ExitCode {
             });
             case.reference(move |cpu| {
                 let (input, mut output) = (cpu.read(input), cpu.write(output));
-                // Eight columns at a time, for the sake of the caches.
-                for first in (0..cols).step_by(8) {
-                    for row in 0..rows {
-                        for col in first..cols.min(first + 8) {
-                            output[col * rows + row] = input[row * cols + col];
-                        }
+                for (col, column) in output.chunks_exact_mut(rows).enumerate() {
+                    for (row, element) in column.iter_mut().enumerate() {
+                        *element = input[row * cols + col];
                     }
                 }
             });
