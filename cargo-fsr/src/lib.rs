@@ -9,10 +9,17 @@
 #![deny(unsafe_code)]
 
 pub mod brief;
+pub mod cache;
 pub mod cli;
 pub mod compile;
+pub mod config;
+pub mod entry;
+pub mod exit;
 pub mod journal;
 pub mod judge;
 pub mod model;
 pub mod project;
+pub mod report;
 pub mod search;
+pub mod state;
+pub mod verify;

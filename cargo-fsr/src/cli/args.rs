@@ -1,0 +1,213 @@
+//! The command line, as clap reads it. The documentation of each item is the help text.
+
+#![allow(missing_docs)]
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::project::{Locking, Selection};
+
+/// Tunes the CUDA kernels of a Rust project with a language model and keeps the winning PTX.
+///
+/// Exit codes: 0 done; 1 something is not fresh, or no valid kernel was found; 2 usage; 3 a spec or configuration is
+/// at fault; 4 the machine lacks a GPU, NVRTC or a model; 5 awaiting answers; 6 host launch code at fault;
+/// 130 interrupted.
+#[derive(Debug, Parser)]
+#[command(name = "cargo fsr", bin_name = "cargo fsr", version, propagate_version = true)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Display options")]
+pub struct Global {
+    /// More detail on stderr; twice for cargo's own output too.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
+    pub verbose: u8,
+    /// Only errors on stderr.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// When to colour.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", env = "CARGO_TERM_COLOR")]
+    pub color: Color,
+    /// Form of what goes to stdout.
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "human")]
+    pub message_format: MessageFormat,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Form of stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MessageFormat {
+    /// For people.
+    Human,
+    /// One JSON object a line.
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Search for faster kernels and store the winners.
+    Tune(Tune),
+    /// Tell whether every stored kernel fits its spec: offline, without a compiler or a GPU.
+    Check(Check),
+    /// Recompile the stored sources, compare the PTX, and validate it on the device at hand.
+    Verify(Verify),
+    /// List the kernels and the state of their entries.
+    List(List),
+    /// Show one kernel: its spec, its entries, its times.
+    Show(Show),
+    /// Find or install the compiler (NVRTC).
+    Toolchain(Toolchain),
+    /// Write a folder from which a search runs where there is no cargo.
+    Bundle(Bundle),
+    /// Bring the entries of a bundle home.
+    Import(Import),
+}
+
+#[derive(Debug, Args)]
+pub struct Tune {
+    /// Kernels to tune; all that are not fresh when left out.
+    pub kernels: Vec<String>,
+    /// Tune fresh ones too.
+    #[arg(long)]
+    pub force: bool,
+    /// Candidates a round.
+    #[arg(short = 'n', long, value_name = "N", env = "FSR_CANDIDATES", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub candidates: Option<u32>,
+    /// Rounds.
+    #[arg(long, value_name = "N", env = "FSR_ROUNDS", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: Option<u32>,
+    /// A model of fsr.toml, or `command:PROGRAM ARGS`, `files:FOLDER`, `replay:FOLDER`.
+    #[arg(long, value_name = "MODEL", env = "FSR_MODEL")]
+    pub model: Option<String>,
+    /// What executes: `auto`, `cuda` or `cuda:N`.
+    #[arg(long, value_name = "DEVICE", env = "FSR_DEVICE", default_value = "auto")]
+    pub device: String,
+    /// Go on with the last run of each kernel.
+    #[arg(long, conflicts_with = "force")]
+    pub resume: bool,
+    /// With a replayed model: repeat the recorded verdicts and times too, without a GPU or a compiler.
+    #[arg(long)]
+    pub verdicts: bool,
+    /// Write the entries to this folder, and leave the package's own alone.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Run from a folder that `cargo fsr bundle` wrote.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["package", "workspace", "manifest_path"])]
+    pub bundle: Option<PathBuf>,
+    #[command(flatten)]
+    pub selection: Selection,
+    #[command(flatten)]
+    pub locking: Locking,
+}
+
+#[derive(Debug, Args)]
+pub struct Check {
+    /// Kernels to check; all when left out.
+    pub kernels: Vec<String>,
+    #[command(flatten)]
+    pub selection: Selection,
+    #[command(flatten)]
+    pub locking: Locking,
+}
+
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// Kernels to verify; all when left out.
+    pub kernels: Vec<String>,
+    /// Restamp entries whose evidence changed and that still hold.
+    #[arg(long)]
+    pub update: bool,
+    /// What executes: `auto`, `cuda` or `cuda:N`.
+    #[arg(long, value_name = "DEVICE", env = "FSR_DEVICE", default_value = "auto")]
+    pub device: String,
+    /// Verify the entries of a folder that `tune --out` wrote, instead of the package's own.
+    #[arg(long, value_name = "DIR", conflicts_with = "update")]
+    pub out: Option<PathBuf>,
+    /// Run from a folder that `cargo fsr bundle` wrote.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["package", "workspace", "manifest_path"])]
+    pub bundle: Option<PathBuf>,
+    #[command(flatten)]
+    pub selection: Selection,
+    #[command(flatten)]
+    pub locking: Locking,
+}
+
+#[derive(Debug, Args)]
+pub struct List {
+    #[command(flatten)]
+    pub selection: Selection,
+    #[command(flatten)]
+    pub locking: Locking,
+}
+
+#[derive(Debug, Args)]
+pub struct Show {
+    /// The kernel.
+    pub kernel: String,
+    #[command(flatten)]
+    pub selection: Selection,
+    #[command(flatten)]
+    pub locking: Locking,
+}
+
+#[derive(Debug, Args)]
+pub struct Toolchain {
+    #[command(subcommand)]
+    pub command: ToolchainCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ToolchainCommand {
+    /// Install NVRTC and its headers with your own pip or uv.
+    Install {
+        /// CUDA version, as `12.8`; the one that the specs pin when left out.
+        version: Option<String>,
+        #[command(flatten)]
+        selection: Selection,
+    },
+    /// List the compilers that were found, in the order in which they are tried.
+    List,
+}
+
+#[derive(Debug, Args)]
+pub struct Bundle {
+    /// The folder to write; must not exist yet, or be empty.
+    pub dir: PathBuf,
+    /// Kernels to take along; all when left out.
+    #[arg(long = "kernel", value_name = "KERNEL")]
+    pub kernels: Vec<String>,
+    /// Leave the compiler out: the other machine has a CUDA toolkit of the pinned version.
+    #[arg(long)]
+    pub no_toolchain: bool,
+    #[command(flatten)]
+    pub selection: Selection,
+    #[command(flatten)]
+    pub locking: Locking,
+}
+
+#[derive(Debug, Args)]
+pub struct Import {
+    /// A folder that `cargo fsr bundle` wrote and `tune --bundle` filled.
+    pub dir: PathBuf,
+    /// Bring entries home even where the spec has changed since the bundle was written.
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub selection: Selection,
+    #[command(flatten)]
+    pub locking: Locking,
+}

@@ -1,0 +1,172 @@
+//! `cargo fsr tune`: searches, kernel by kernel, and stores the winners.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fsr_build::spec::KernelSpec;
+
+use super::args::Tune;
+use super::rig::{self, DeviceChoice, Interrupt};
+use super::{CommandError, Shell, here};
+use crate::cache::{Cache, Found};
+use crate::config::{Config, ModelConfig};
+use crate::exit::Exit;
+use crate::project::{Package, Project, bundle};
+use crate::state::ProjectState;
+
+mod kernel;
+mod place;
+mod run;
+
+use kernel::Tuned;
+use place::Place;
+
+/// What all kernels of one command share.
+struct Tuning<'a> {
+    args: &'a Tune,
+    project: &'a Project,
+    config: Config,
+    model: ModelConfig,
+    device: DeviceChoice,
+    state: ProjectState,
+    locks: PathBuf,
+    cache: Cache,
+    place: Place,
+    shell: &'a Arc<Shell>,
+    interrupt: &'a Interrupt,
+}
+
+pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit, CommandError> {
+    let project = match &args.bundle {
+        Some(dir) => Project::open_bundle(dir)?,
+        None => Project::open(&args.selection, args.locking, &here())?,
+    };
+    let kernels = project.kernels(&args.kernels)?;
+    let config = Config::read(&project.root)?;
+    let state_dir = if project.is_bundle() { bundle::state(&project.root) } else { config.state_dir() };
+    let state = match project.is_bundle() {
+        true => ProjectState::in_folder(state_dir.clone()),
+        false => ProjectState::of_workspace(&state_dir, &project.root),
+    };
+
+    let due: Vec<(&Package, &KernelSpec)> = kernels
+        .into_iter()
+        .filter(|(package, kernel)| args.force || !all_fresh(package, kernel, shell))
+        .collect();
+    if due.is_empty() {
+        shell.status("Finished", "every kernel is fresh; --force tunes anyway");
+        return Ok(Exit::Success);
+    }
+    let tuning = Tuning {
+        model: config.model(args.model.as_deref(), &here())?,
+        device: args.device.parse()?,
+        locks: state_dir.join("devices"),
+        place: Place::new(args.out.as_deref()),
+        cache: Cache::from_env(),
+        args: &args,
+        project: &project,
+        config,
+        state,
+        shell,
+        interrupt,
+    };
+    if args.verdicts && !matches!(tuning.model, ModelConfig::Replay { .. }) {
+        return Err(CommandError::new(
+            Exit::Usage,
+            "--verdicts repeats a recording, and the model is none",
+            "add --model replay:FOLDER",
+        ));
+    }
+    tuning.all(&due)
+}
+
+fn all_fresh(package: &Package, kernel: &KernelSpec, shell: &Shell) -> bool {
+    let fresh = package.examine(kernel).iter().all(|state| state.standing.is_fresh());
+    if fresh {
+        shell.note("Fresh", format_args!("{} of {}", kernel.name, package.spec.package));
+    }
+    fresh
+}
+
+impl Tuning<'_> {
+    fn all(&self, due: &[(&Package, &KernelSpec)]) -> Result<Exit, CommandError> {
+        let mut exit = Exit::Success;
+        let mut awaited = Vec::new();
+        for (package, kernel) in due {
+            if !self.args.force && self.restore(package, kernel)? {
+                continue;
+            }
+            self.shell.status("Tuning", format_args!("{} of {}", kernel.name, package.spec.package));
+            match self.kernel(package, kernel) {
+                Ok(Tuned::Stored) => {}
+                Ok(Tuned::Incomplete) => exit = worse(exit, Exit::Unsatisfied),
+                Ok(Tuned::Awaiting(mut prompts)) => {
+                    awaited.append(&mut prompts);
+                    exit = worse(exit, Exit::Awaiting);
+                }
+                Ok(Tuned::Interrupted) => return Ok(Exit::Interrupted),
+                Ok(Tuned::ModelFailed) => exit = worse(exit, Exit::Environment),
+                // What is wrong with one kernel leaves the others alone; what is wrong with the machine does not.
+                Err(error) if due.len() > 1 && matches!(error.exit(), Exit::Host | Exit::Input) => {
+                    exit = worse(exit, error.exit());
+                    super::render(error, self.shell.color());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if !awaited.is_empty() {
+            let missing = awaited.len();
+            self.shell.status("Awaiting", format_args!("{missing} answers; then go on with --resume"));
+            for awaited in &awaited {
+                self.shell.note("Prompt", awaited.prompt.display());
+                if self.shell.json() {
+                    self.shell.message(&serde_json::json!({
+                        "reason": "awaiting", "prompt": awaited.prompt, "answer": awaited.answer,
+                    }));
+                } else {
+                    self.shell.data(awaited.answer.display());
+                }
+            }
+        }
+        Ok(exit)
+    }
+
+    /// Brings back from the cache what was tuned for exactly this spec before. True when nothing is left to do.
+    fn restore(&self, package: &Package, kernel: &KernelSpec) -> Result<bool, CommandError> {
+        let mut missing = false;
+        for state in package.examine(kernel) {
+            if state.standing.is_fresh() {
+                continue;
+            }
+            let inputs = rig::inputs(package, kernel, state.arch)?;
+            match self.cache.find(&kernel.name, state.arch, &inputs) {
+                Found::Entry(entry) => {
+                    self.place.write(package, &entry)?;
+                    self.shell
+                        .status("Restored", format_args!("{} {} from the cache", kernel.name, state.arch));
+                }
+                Found::Nothing => missing = true,
+                Found::Corrupt(error) => {
+                    self.shell
+                        .warn(format_args!("the cache has a corrupt entry, which is not used: {error}"));
+                    missing = true;
+                }
+            }
+        }
+        Ok(!missing)
+    }
+}
+
+/// Of two ways to end, the one that needs attention first.
+fn worse(a: Exit, b: Exit) -> Exit {
+    let rank = |exit: Exit| match exit {
+        Exit::Success => 0,
+        Exit::Awaiting => 1,
+        Exit::Unsatisfied => 2,
+        Exit::Environment => 3,
+        Exit::Host => 4,
+        Exit::Input => 5,
+        Exit::Usage | Exit::Interrupted => 6,
+    };
+    if rank(b) > rank(a) { b } else { a }
+}

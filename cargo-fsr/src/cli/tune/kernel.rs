@@ -1,0 +1,315 @@
+//! One kernel: from its spec through the search to the entries of all its archs.
+
+use std::time::Duration;
+
+use fsr_build::spec::{Arch, ComputeCapability, KernelSpec};
+use fsr_build::store::{Entry, Origin as EntryOrigin, read_entry};
+
+use super::Tuning;
+use super::run::{self, Started};
+use crate::cli::watch::{Watch, times};
+use crate::cli::{CommandError, rig};
+use crate::compile::{Compiled, Compiler, NvrtcCompiler};
+use crate::config::ModelConfig;
+use crate::entry;
+use crate::exit::Exit;
+use crate::journal::{self, FileJournal};
+use crate::judge::{HostJudge, Judge, Verdict};
+use crate::model::{CommandLimits, CommandModel, FilesModel, Model, Origin, ReplayModel};
+use crate::project::{HostSource, Package, Standing};
+use crate::search::{Awaited, Outcome, RecordedOnly, Search, Stopped, Templates, Winner};
+use crate::verify::{Verification, Verifier, executable, recompile};
+
+/// How one kernel's tuning ended.
+pub enum Tuned {
+    /// Every arch has its entry.
+    Stored,
+    /// No valid kernel was found, or not for every arch.
+    Incomplete,
+    /// Prompts wait for their answers.
+    Awaiting(Vec<Awaited>),
+    /// Ctrl-C; the best so far is stored.
+    Interrupted,
+    /// The model failed; the best so far is stored.
+    ModelFailed,
+}
+
+/// What compiles and executes: the machine, or a recording.
+enum Rig {
+    Machine { compiler: Box<NvrtcCompiler>, judge: Box<HostJudge> },
+    Recorded(RecordedOnly),
+}
+
+impl Tuning<'_> {
+    pub(super) fn kernel(&self, package: &Package, kernel: &KernelSpec) -> Result<Tuned, CommandError> {
+        let state = self.state.kernel(&package.spec.package, &kernel.name)?;
+        let recording = self.recording(kernel)?;
+        let (mut rig, arch) = self.rig(package, kernel, recording.as_deref())?;
+        if !self.args.force
+            && let Rig::Machine { compiler, judge } = &mut rig
+        {
+            let mut verifier = Verifier { compiler: compiler.as_ref(), judge: Some(judge.as_mut()) };
+            self.restamp(package, kernel, &mut verifier)?;
+            if let Some(donor) = self.donor(package, kernel) {
+                return self.other_archs(package, kernel, &donor, &mut rig);
+            }
+        }
+
+        let brief = package.brief(kernel, arch)?;
+        let inputs = rig::inputs(package, kernel, arch)?;
+        let Started { facts, mut journal, settings } =
+            run::start(&state, self.args, package, &inputs, recording.as_deref(), self.shell)?;
+        let old = read_entry(&self.place.paths(package, &kernel.name, arch)).ok();
+        let previous = match &recording {
+            Some(recording) => run::previous_sources(recording),
+            None => old.iter().map(|entry| entry.source.clone()).collect(),
+        };
+        let templates = match &self.config.templates {
+            Some(folder) => Templates::with_folder(folder)?,
+            None => Templates::built_in()?,
+        };
+        let model = self.model(recording.as_deref())?;
+        let watch = Watch::new(self.shell.clone(), &kernel.name);
+        let mut recorded;
+        let (compiler, judge): (&dyn Compiler, &mut dyn Judge) = match &mut rig {
+            Rig::Machine { compiler, judge } => (&**compiler, judge.as_mut()),
+            Rig::Recorded(only) => {
+                recorded = *only;
+                (only, &mut recorded)
+            }
+        };
+        let outcome = Search {
+            brief: &brief,
+            settings: &settings,
+            run: &facts,
+            previous: &previous,
+            templates: &templates,
+            models: &[model.as_ref()],
+            compiler,
+            judge,
+            journal: &mut journal,
+            recording: recording.as_deref().filter(|_| self.args.verdicts),
+            events: &watch,
+            interrupt: self.interrupt,
+        }
+        .run()?;
+        self.shell.detail("Journal", FileJournal::path(&journal).display());
+
+        let stored = match (&outcome.stopped, &outcome.best) {
+            // Half a round is no reason to replace what is there.
+            (Stopped::Awaiting(_), _) | (_, None) => None,
+            (_, Some(winner)) => {
+                let mut made = entry::tuned(kernel, arch, inputs, &facts.run, &outcome, winner)?;
+                if let (Origin::Previous(_), Some(old)) = (winner.origin, &old) {
+                    made.manifest.model.clone_from(&old.manifest.model);
+                }
+                self.store(package, &made)?;
+                self.shell.status("Stored", summary(kernel, arch, winner));
+                Some(made)
+            }
+        };
+        self.finish(package, kernel, outcome, stored, &mut rig)
+    }
+
+    fn finish(
+        &self,
+        package: &Package,
+        kernel: &KernelSpec,
+        outcome: Outcome,
+        stored: Option<Entry>,
+        rig: &mut Rig,
+    ) -> Result<Tuned, CommandError> {
+        match outcome.stopped {
+            Stopped::Awaiting(prompts) => return Ok(Tuned::Awaiting(prompts)),
+            Stopped::Interrupted => return Ok(Tuned::Interrupted),
+            Stopped::Rounds | Stopped::Plateau { .. } | Stopped::Model { .. } => {}
+        }
+        let complete = match &stored {
+            Some(donor) => self.other_archs(package, kernel, donor, rig)?,
+            None => {
+                let answers = outcome.counts.answers;
+                self.shell
+                    .fault("Failed", format_args!("{}: none of {answers} candidates is valid", kernel.name));
+                Tuned::Incomplete
+            }
+        };
+        if let Stopped::Model { message } = outcome.stopped {
+            self.shell.fault("Stopped", format_args!("{}: {message}; --resume goes on", kernel.name));
+            return Ok(Tuned::ModelFailed);
+        }
+        Ok(complete)
+    }
+
+    /// Compiles the winner for the archs that it was not tuned for.
+    fn other_archs(
+        &self,
+        package: &Package,
+        kernel: &KernelSpec,
+        donor: &Entry,
+        rig: &mut Rig,
+    ) -> Result<Tuned, CommandError> {
+        let mut complete = true;
+        for arch in package.spec.archs.iter().copied().filter(|arch| *arch != donor.manifest.arch) {
+            let states = package.examine(kernel);
+            let fresh = states.iter().any(|state| state.arch == arch && state.standing.is_fresh());
+            if fresh && self.place.is_package() && !self.args.force {
+                continue;
+            }
+            let Rig::Machine { compiler, judge } = rig else {
+                self.shell.note("Skipped", format_args!("{} {arch}: not in the recording", kernel.name));
+                continue;
+            };
+            let request = recompile(package, kernel, donor, arch)?;
+            let ptx = match compiler.compile(&request)? {
+                Compiled::Ptx(ptx) => ptx,
+                Compiled::Failed(failure) => {
+                    complete = false;
+                    let log = failure.log;
+                    self.shell
+                        .fault("Failed", format_args!("{} does not compile for {arch}:\n{log}", kernel.name));
+                    continue;
+                }
+            };
+            let facts = judge.bench()?.device;
+            let (major, minor) = facts.compute_capability;
+            let verdict = if arch.loads_on(ComputeCapability { major, minor }) {
+                Some(judge.validate_fresh(&executable(donor, &ptx.text))?)
+            } else {
+                None
+            };
+            let validation = match &verdict {
+                Some(Verdict::Invalid(failure)) => {
+                    complete = false;
+                    let summary = &failure.summary;
+                    self.shell
+                        .fault("Failed", format_args!("{} is not valid on {arch}: {summary}", kernel.name));
+                    continue;
+                }
+                Some(Verdict::Valid(validation)) => Some((validation, &facts)),
+                None => None,
+            };
+            let inputs = rig::inputs(package, kernel, arch)?;
+            let how = if validation.is_some() { "compiled and validated" } else { "compiled only" };
+            self.store(package, &entry::compiled_only(kernel, arch, inputs, donor, &ptx, validation)?)?;
+            self.shell.status("Stored", format_args!("{} {arch}: {how}", kernel.name));
+        }
+        Ok(if complete { Tuned::Stored } else { Tuned::Incomplete })
+    }
+
+    /// Entries whose evidence alone changed are validated again: no model has to be asked for them.
+    fn restamp(
+        &self,
+        package: &Package,
+        kernel: &KernelSpec,
+        verifier: &mut Verifier<'_>,
+    ) -> Result<(), CommandError> {
+        for state in package.examine(kernel) {
+            let (Standing::Compared(fsr_build::store::Status::Unverified { .. }), Some(entry)) =
+                (&state.standing, state.entry)
+            else {
+                continue;
+            };
+            if let Verification::Holds { validation: Some(validation), .. } =
+                verifier.verify(package, kernel, &entry)?
+            {
+                let inputs = rig::inputs(package, kernel, state.arch)?;
+                self.store(package, &entry::restamped(entry, inputs, &validation))?;
+                self.shell
+                    .status("Restamped", format_args!("{} {}: it still holds", kernel.name, state.arch));
+            }
+        }
+        Ok(())
+    }
+
+    /// A fresh tuned entry: where there is one, only other archs are missing.
+    fn donor(&self, package: &Package, kernel: &KernelSpec) -> Option<Entry> {
+        let fresh = package.examine(kernel).into_iter().filter(|state| state.standing.is_fresh());
+        fresh
+            .filter_map(|state| state.entry)
+            .filter(|entry| entry.manifest.origin == EntryOrigin::TunedOn)
+            .max_by_key(|entry| entry.manifest.arch.capability())
+    }
+
+    fn store(&self, package: &Package, entry: &Entry) -> Result<(), CommandError> {
+        self.place.write(package, entry)?;
+        // The cache is a convenience: a full disk there must not cost a winner here.
+        if self.place.is_package()
+            && let Err(error) = self.cache.keep(entry)
+        {
+            self.shell.warn(format_args!("not kept in the cache: {error}"));
+        }
+        Ok(())
+    }
+
+    fn recording(&self, kernel: &KernelSpec) -> Result<Option<Vec<journal::Entry>>, CommandError> {
+        match &self.model {
+            ModelConfig::Replay { folder } => {
+                let path = folder.join(format!("{}.jsonl", kernel.name));
+                Ok(Some(journal::read(&path)?))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn model(&self, recording: Option<&[journal::Entry]>) -> Result<Box<dyn Model>, CommandError> {
+        Ok(match &self.model {
+            ModelConfig::Command { command, deadline, name } => {
+                let limits =
+                    CommandLimits { deadline: Duration::from_secs(*deadline), ..CommandLimits::default() };
+                let model = CommandModel::new(command, limits, self.interrupt.clone())?;
+                match name {
+                    Some(name) => Box::new(model.named(name)),
+                    None => Box::new(model),
+                }
+            }
+            ModelConfig::Files { folder, name } => {
+                let model = FilesModel::new(folder);
+                match name {
+                    Some(name) => Box::new(model.named(name)),
+                    None => Box::new(model),
+                }
+            }
+            ModelConfig::Replay { .. } => Box::new(ReplayModel::new(recording.unwrap_or_default())),
+        })
+    }
+
+    /// Compiler and judge, and the arch that the search is for: the best listed one that the device loads.
+    fn rig(
+        &self,
+        package: &Package,
+        kernel: &KernelSpec,
+        recording: Option<&[journal::Entry]>,
+    ) -> Result<(Rig, Arch), CommandError> {
+        let version = package.spec.cuda;
+        if self.args.verdicts
+            && let Some(header) = recording.and_then(run::header)
+        {
+            return Ok((Rig::Recorded(RecordedOnly { cuda: version }), header.brief.arch));
+        }
+        // A host target that cargo cannot find is worth saying before a compiler is fetched.
+        let _: HostSource = self.project.host_source(package, kernel)?;
+        let compiler = rig::compiler(&self.config, self.project, version, self.args.locking, self.shell)?;
+        let program = rig::host(self.project, package, kernel, self.shell, self.interrupt)?;
+        let mut judge =
+            rig::judge(program, kernel, self.device, self.locks.clone(), self.shell, self.interrupt);
+        let device = judge.bench()?.device;
+        let (major, minor) = device.compute_capability;
+        let archs = &package.spec.archs;
+        let arch = rig::best_arch(archs, ComputeCapability { major, minor }).ok_or_else(|| {
+            let archs: Vec<String> = archs.iter().map(Arch::to_string).collect();
+            CommandError::new(
+                Exit::Environment,
+                format!("{} loads none of {}", device.name, archs.join(", ")),
+                format!("add \"sm_{major}{minor}\" to `arch` in {}", package.spec.manifest.display()),
+            )
+        })?;
+        Ok((Rig::Machine { compiler: Box::new(compiler), judge: Box::new(judge) }, arch))
+    }
+}
+
+fn summary(kernel: &KernelSpec, arch: Arch, winner: &Winner) -> String {
+    let speedup =
+        winner.speedup.map(|ratio| format!(", {ratio:.2}x the baseline's speed")).unwrap_or_default();
+    let doubt = if winner.confirmed { "" } else { ", not timed afresh" };
+    format!("{} {arch}: {}, {}{speedup}{doubt}", kernel.name, winner.origin, times(&winner.timing))
+}

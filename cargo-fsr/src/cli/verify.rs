@@ -1,0 +1,114 @@
+//! `cargo fsr verify`: recompiles stored sources, compares the PTX, and validates it on the device at hand.
+
+use std::sync::Arc;
+
+use fsr_build::store::{Status, write_entry};
+
+use super::args::Verify;
+use super::rig::{self, Interrupt};
+use super::{CommandError, Shell, here};
+use crate::config::Config;
+use crate::entry;
+use crate::exit::Exit;
+use crate::judge::{Judge, JudgeError};
+use crate::project::{EntryState, Project, Standing, bundle};
+use crate::verify::{PtxComparison, Verification, Verifier};
+
+pub fn run(args: Verify, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit, CommandError> {
+    let project = match &args.bundle {
+        Some(dir) => Project::open_bundle(dir)?,
+        None => Project::open(&args.selection, args.locking, &here())?,
+    };
+    let config = Config::read(&project.root)?;
+    let state_dir = if project.is_bundle() { bundle::state(&project.root) } else { config.state_dir() };
+    let device = args.device.parse()?;
+    let mut faults = 0;
+    let mut no_device = None;
+    for (package, kernel) in project.kernels(&args.kernels)? {
+        let compiler = rig::compiler(&config, &project, package.spec.cuda, args.locking, shell)?;
+        let mut judge = match &no_device {
+            None => {
+                let program = rig::host(&project, package, kernel, shell, interrupt)?;
+                let mut judge =
+                    rig::judge(program, kernel, device, state_dir.join("devices"), shell, interrupt);
+                match judge.bench() {
+                    Ok(_) => Some(judge),
+                    Err(JudgeError::NoDevice(reason)) => {
+                        shell.warn(format_args!("no device, so nothing is validated: {reason}"));
+                        no_device = Some(reason);
+                        None
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Some(_) => None,
+        };
+        let mut verifier =
+            Verifier { compiler: &compiler, judge: judge.as_mut().map(|judge| judge as &mut dyn Judge) };
+        for state in package.examine(kernel) {
+            let subject = format!("{} {} {}", package.spec.package, kernel.name, state.arch);
+            match one(&args, state, &subject, &mut verifier, shell)? {
+                Ok(words) => shell.status("Verified", format_args!("{subject}: {words}")),
+                Err(words) => {
+                    faults += 1;
+                    shell.fault("Not verified", format_args!("{subject}: {words}"));
+                }
+            }
+        }
+    }
+    Ok(if faults == 0 { Exit::Success } else { Exit::Unsatisfied })
+}
+
+/// One entry; the inner result says in words whether it holds.
+fn one(
+    args: &Verify,
+    state: EntryState<'_>,
+    subject: &str,
+    verifier: &mut Verifier<'_>,
+    shell: &Shell,
+) -> Result<Result<String, String>, CommandError> {
+    let (package, kernel) = (state.package, state.kernel);
+    let unverified = matches!(state.standing, Standing::Compared(Status::Unverified { .. }));
+    if !state.standing.is_fresh() && !unverified {
+        let remedy = state.standing.remedy(&package.spec.package, &kernel.name).unwrap_or_default();
+        let (word, reason) = (state.standing.word(), state.standing.reason());
+        return Ok(Err(format!("{word}: {reason}; mend it with `{remedy}`")));
+    }
+    let paths = state.entry_paths();
+    let Some(entry) = state.entry else {
+        return Ok(Err("it cannot be read".to_owned()));
+    };
+    let (ptx, validation) = match verifier.verify(package, kernel, &entry)? {
+        Verification::Holds { ptx, validation } => (ptx, validation),
+        Verification::OtherPtx { what } => return Ok(Err(what)),
+        Verification::Invalid(failure) => {
+            return Ok(Err(format!("{}\n{}", failure.summary, failure.evidence)));
+        }
+    };
+    let compared = match ptx {
+        PtxComparison::Same => "the source gives the same PTX".to_owned(),
+        PtxComparison::OtherCompiler { stored, here } => {
+            format!("PTX not compared: compiled by {stored}, and here is {here}")
+        }
+    };
+    let Some(validation) = validation else {
+        return Ok(if unverified {
+            Err(format!("{compared}; {} and no device here loads it", state.standing.reason()))
+        } else {
+            Ok(format!("{compared}; not validated, since no device here loads it"))
+        });
+    };
+    let cases = validation.cases.len();
+    let worst = validation.cases.iter().map(|case| case.max_rel).fold(0.0, f64::max);
+    let words = format!("{compared}; valid on {cases} cases, largest relative error {worst:.1e}");
+    if unverified && args.update {
+        let inputs = rig::inputs(package, kernel, state.arch)?;
+        write_entry(&paths, &entry::restamped(entry, inputs, &validation))?;
+        return Ok(Ok(format!("{words}; restamped")));
+    }
+    if unverified {
+        shell
+            .note("Unverified", format_args!("{subject}: {}; --update restamps it", state.standing.reason()));
+    }
+    Ok(Ok(words))
+}

@@ -1,0 +1,157 @@
+//! A search as people see it: one line a result on stderr, a spinner for what is in the air, JSON where asked for.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use fsr_protocol::Tunables;
+use indicatif::ProgressBar;
+use serde_json::json;
+
+use super::Shell;
+use super::show::micros;
+use crate::judge::Timing;
+use crate::model::Origin;
+use crate::search::{Event, Events};
+
+/// Watches the search for one kernel.
+#[derive(Debug)]
+pub struct Watch {
+    shell: Arc<Shell>,
+    kernel: String,
+    asking: Mutex<BTreeMap<Origin, ProgressBar>>,
+}
+
+impl Watch {
+    pub fn new(shell: Arc<Shell>, kernel: &str) -> Self {
+        Self { shell, kernel: kernel.to_owned(), asking: Mutex::default() }
+    }
+
+    fn message(&self, event: &str, origin: Origin, detail: serde_json::Value) {
+        self.shell.message(&json!({
+            "reason": "search",
+            "kernel": self.kernel,
+            "event": event,
+            "candidate": origin.to_string(),
+            "detail": detail,
+        }));
+    }
+
+    fn stop_asking(&self, origin: Origin) {
+        // A poisoned lock holds nothing but spinners.
+        let mut asking = self.asking.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(spinner) = asking.remove(&origin) {
+            spinner.finish_and_clear();
+        }
+    }
+}
+
+impl Events for Watch {
+    fn event(&self, event: Event<'_>) {
+        let shell = &self.shell;
+        match event {
+            Event::Bench { bench } => {
+                let timed = bench.cases.iter().filter(|case| case.timed).count();
+                let copy = bench.device.copy_bandwidth / 1e9;
+                shell.detail(
+                    "Device",
+                    format_args!(
+                        "{}, copies at {copy:.0} GB/s; {} cases, {timed} of them timed",
+                        bench.device.name,
+                        bench.cases.len()
+                    ),
+                );
+            }
+            Event::Round { round, of, candidates } => {
+                shell.note("Round", format_args!("{round} of {of}: {candidates} candidates"));
+            }
+            Event::Asking { origin, stage, model, known: false } => {
+                let spinner = shell.spinner(format!("{origin}: asking {model} ({stage} prompt)"));
+                let mut asking = self.asking.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                asking.insert(origin, spinner);
+            }
+            Event::Answered { origin, bytes, known } => {
+                self.stop_asking(origin);
+                let source = if known { ", from the journal" } else { "" };
+                shell.detail("Answered", format_args!("{origin}: {bytes} bytes{source}"));
+            }
+            Event::Rejected { origin, rejection } => {
+                shell.note("No source", format_args!("{origin}: {}", rejection.fault));
+                self.message("rejected", origin, json!({ "cause": rejection.fault.to_string() }));
+            }
+            Event::Compiled { origin, defines, failure: Some(failure), .. } => {
+                let first = failure.log.lines().next().unwrap_or_default();
+                shell.note("Not compiled", format_args!("{origin}{}: {first}", values(defines)));
+                self.message("not-compiled", origin, json!({ "log": failure.log }));
+            }
+            Event::Validated { origin, defines, failure, .. } => match failure {
+                Some(failure) => {
+                    shell.note("Not valid", format_args!("{origin}{}: {}", values(defines), failure.summary));
+                    self.message(
+                        "not-valid",
+                        origin,
+                        json!({ "kind": failure.kind, "cause": failure.summary }),
+                    );
+                }
+                None => {
+                    shell.detail("Valid", format_args!("{origin}{}", values(defines)));
+                    self.message("valid", origin, json!({ "parameters": defines }));
+                }
+            },
+            Event::Timed { origin, defines, timing, baseline, .. } => {
+                let ratio = baseline.map(|baseline| baseline.score() / timing.score());
+                shell.note(
+                    "Timed",
+                    format_args!("{origin}{}: {}{}", values(defines), times(timing), against(ratio)),
+                );
+                self.message(
+                    "timed",
+                    origin,
+                    json!({ "parameters": defines, "nanos": timing.score(), "speedup": ratio }),
+                );
+            }
+            Event::Best { origin, defines, timing, speedup } => {
+                shell.status(
+                    "Best",
+                    format_args!("{origin}{}: {}{}", values(defines), times(timing), against(speedup)),
+                );
+                self.message("best", origin, json!({ "nanos": timing.score(), "speedup": speedup }));
+            }
+            Event::Note { about, text } => {
+                let about = about.map(|origin| format!("{origin}: ")).unwrap_or_default();
+                shell.detail("Note", format_args!("{about}{text}"));
+            }
+            // The summary of the command says what these would.
+            _ => {}
+        }
+    }
+}
+
+fn values(defines: &Tunables) -> String {
+    if defines.is_empty() {
+        return String::new();
+    }
+    let values: Vec<String> = defines.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    format!(" [{}]", values.join(" "))
+}
+
+/// Medians, case by case.
+pub fn times(timing: &Timing) -> String {
+    let modelled = if timing.modelled { " modelled" } else { "" };
+    let cases: Vec<String> = timing
+        .cases
+        .iter()
+        .map(|case| {
+            let rate = if case.work_bytes > 0 {
+                format!(" ({:.0} GB/s)", case.work_bytes as f64 / case.median)
+            } else {
+                String::new()
+            };
+            format!("{}{modelled}{rate}", micros(case.median))
+        })
+        .collect();
+    cases.join(", ")
+}
+
+fn against(ratio: Option<f64>) -> String {
+    ratio.map(|ratio| format!(", {ratio:.2}x the baseline's speed")).unwrap_or_default()
+}

@@ -1,0 +1,239 @@
+//! `fsr.toml`: which models there are, where the compiler is, where journals live.
+//!
+//! None of it is part of a spec. The file beside the workspace wins over the one in the user's configuration folder,
+//! key by key; flags and `FSR_*` variables win over both. It never holds a secret.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy;
+use serde::Deserialize;
+
+use crate::report::TextFault;
+
+/// Name of the file.
+pub const FILE: &str = "fsr.toml";
+
+/// All settings, with absolute paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Model to use when no flag names one.
+    pub model: Option<String>,
+    /// Models by name.
+    pub models: BTreeMap<String, ModelConfig>,
+    /// An NVRTC library, or a CUDA folder that holds one.
+    pub nvrtc: Option<PathBuf>,
+    /// Where journals live.
+    pub state_dir: Option<PathBuf>,
+    /// Prompt templates that replace the built-in ones of the same name.
+    pub templates: Option<PathBuf>,
+}
+
+/// How one model is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ModelConfig {
+    /// A program: prompt on stdin, answer on stdout.
+    Command {
+        /// The program and its arguments, as a shell would split them.
+        command: String,
+        /// Seconds until it is killed.
+        #[serde(default = "ModelConfig::default_deadline")]
+        deadline: u64,
+        /// What journal and manifest call it; the program's name when left out.
+        name: Option<String>,
+    },
+    /// Files that someone fills in.
+    Files {
+        /// Where prompts are written and answers expected.
+        folder: PathBuf,
+        /// Who really answers, for journal and manifest.
+        name: Option<String>,
+    },
+    /// A recorded dialogue.
+    Replay {
+        /// The folder of the recording: one journal a kernel.
+        folder: PathBuf,
+    },
+}
+
+impl ModelConfig {
+    /// Ten minutes: a reasoning model may take as long.
+    pub const fn default_deadline() -> u64 {
+        600
+    }
+
+    fn relative_to(mut self, base: &Path) -> Self {
+        match &mut self {
+            Self::Command { .. } => {}
+            Self::Files { folder, .. } | Self::Replay { folder } => *folder = base.join(&*folder),
+        }
+        self
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct File {
+    model: Option<String>,
+    #[serde(default)]
+    models: BTreeMap<String, ModelConfig>,
+    nvrtc: Option<PathBuf>,
+    state_dir: Option<PathBuf>,
+    templates: Option<PathBuf>,
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum ConfigError {
+    /// Not TOML, an unknown key, a wrong type.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Parse(Box<TextFault>),
+    /// Not readable.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The model that was asked for is nowhere defined.
+    #[error("there is no model `{name}`{}", suggestion(.known, .name))]
+    #[diagnostic(help("name one in {FILE}, or pass --model command:PROGRAM, files:FOLDER or replay:FOLDER"))]
+    UnknownModel {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// None was asked for.
+    #[error("no model is configured")]
+    #[diagnostic(help(
+        "write `model = \"mine\"` and a table [models.mine] to {FILE} beside the workspace, or pass --model \
+         command:PROGRAM, files:FOLDER or replay:FOLDER"
+    ))]
+    NoModel,
+}
+
+fn suggestion(known: &[String], name: &str) -> String {
+    let near = known.iter().max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
+    match near.filter(|near| strsim::jaro(near, name) > 0.7) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None if known.is_empty() => String::new(),
+        None => format!("; there are {}", known.join(", ")),
+    }
+}
+
+impl Config {
+    /// Reads the user's file and the one beside `root`; either may be missing.
+    pub fn read(root: &Path) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for folder in user_folder().into_iter().chain([root.to_owned()]) {
+            config.merge(&folder)?;
+        }
+        Ok(config)
+    }
+
+    fn merge(&mut self, folder: &Path) -> Result<(), ConfigError> {
+        let path = folder.join(FILE);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(source) => return Err(ConfigError::Io { path, source }),
+        };
+        let file: File = toml::from_str(&text).map_err(|error| {
+            let file = path.display().to_string();
+            let message = format!("{file}: {}", error.message());
+            ConfigError::Parse(TextFault::new(message, &file, Some(text.clone()), error.span()))
+        })?;
+        let absolute = |path: PathBuf| folder.join(path);
+        self.model = file.model.or(self.model.take());
+        self.nvrtc = file.nvrtc.map(absolute).or(self.nvrtc.take());
+        self.state_dir = file.state_dir.map(absolute).or(self.state_dir.take());
+        self.templates = file.templates.map(absolute).or(self.templates.take());
+        self.models.extend(file.models.into_iter().map(|(name, model)| (name, model.relative_to(folder))));
+        Ok(())
+    }
+
+    /// The model that a flag names, or the configured one: a name of this file, or `kind:value`.
+    pub fn model(&self, flag: Option<&str>, here: &Path) -> Result<ModelConfig, ConfigError> {
+        let name = flag.or(self.model.as_deref()).ok_or(ConfigError::NoModel)?;
+        if let Some(model) = self.models.get(name) {
+            return Ok(model.clone());
+        }
+        let folder = |value: &str| here.join(value);
+        match name.split_once(':') {
+            Some(("command", command)) if !command.trim().is_empty() => Ok(ModelConfig::Command {
+                command: command.to_owned(),
+                deadline: ModelConfig::default_deadline(),
+                name: None,
+            }),
+            Some(("files", value)) if !value.is_empty() => {
+                Ok(ModelConfig::Files { folder: folder(value), name: None })
+            }
+            Some(("replay", value)) if !value.is_empty() => Ok(ModelConfig::Replay { folder: folder(value) }),
+            _ => Err(ConfigError::UnknownModel {
+                name: name.to_owned(),
+                known: self.models.keys().cloned().collect(),
+            }),
+        }
+    }
+
+    /// The state folder: `FSR_STATE_DIR`, else the configured one, else the platform's.
+    pub fn state_dir(&self) -> PathBuf {
+        std::env::var_os("FSR_STATE_DIR")
+            .map(PathBuf::from)
+            .or_else(|| self.state_dir.clone())
+            .or_else(|| {
+                let strategy = etcetera::choose_base_strategy().ok()?;
+                Some(strategy.state_dir().unwrap_or_else(|| strategy.data_dir()).join("cargo-fsr"))
+            })
+            .unwrap_or_else(|| std::env::temp_dir().join("cargo-fsr"))
+    }
+}
+
+fn user_folder() -> Option<PathBuf> {
+    std::env::var_os("FSR_CONFIG_DIR")
+        .map(PathBuf::from)
+        .or_else(|| Some(etcetera::choose_base_strategy().ok()?.config_dir().join("cargo-fsr")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> Result<Config, ConfigError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join(FILE), text).expect("writable");
+        let mut config = Config::default();
+        config.merge(folder.path())?;
+        Ok(config)
+    }
+
+    #[test]
+    fn a_model_is_found_by_name_or_by_kind() {
+        let config = config("model = 'mine'\n[models.mine]\nkind = 'command'\ncommand = 'claude -p'\n")
+            .expect("valid");
+        let mine = config.model(None, Path::new("/here")).expect("configured");
+        assert_eq!(mine, ModelConfig::Command { command: "claude -p".into(), deadline: 600, name: None });
+        let files = config.model(Some("files:answers"), Path::new("/here")).expect("inline");
+        assert_eq!(files, ModelConfig::Files { folder: "/here/answers".into(), name: None });
+    }
+
+    #[test]
+    fn an_unknown_model_is_an_error_with_a_suggestion() {
+        let config = config("[models.recorded]\nkind = 'replay'\nfolder = 'recorded'\n").expect("valid");
+        let error = config.model(Some("recorder"), Path::new("/here")).expect_err("unknown");
+        assert_eq!(error.to_string(), "there is no model `recorder`; did you mean `recorded`?");
+        assert!(matches!(config.model(None, Path::new("/here")), Err(ConfigError::NoModel)));
+    }
+
+    #[test]
+    fn unknown_keys_are_errors() {
+        let error = config("modell = 'mine'\n").expect_err("unknown key");
+        assert!(error.to_string().contains("unknown field `modell`"), "{error}");
+        let error = config("[models.a]\nkind = 'files'\nfolder = 'x'\ntime = 3\n").expect_err("unknown key");
+        assert!(error.to_string().contains("unknown field `time`"), "{error}");
+    }
+}

@@ -1,0 +1,177 @@
+//! From a judged kernel to an entry of the store: everything that its manifest says, in one place.
+
+use std::collections::BTreeMap;
+
+use fsr_build::key::Inputs;
+use fsr_build::spec::{Arch, ComputeCapability, CudaVersion, KernelSpec};
+use fsr_build::store::{
+    Compiler, Device, DeviceKind, Entry, LaunchNeeds, Manifest, Origin, PtxFacts, PtxHeader, Spread,
+    TimeKind, TimedCase, ValidatedCase,
+};
+use fsr_protocol::{DeviceFacts, Tunables};
+
+use crate::compile::Ptx;
+use crate::judge::{CaseTiming, Timing, Validation};
+use crate::search::{Outcome, Winner};
+
+/// PTX whose header says nothing that can be stored.
+#[derive(Debug, thiserror::Error)]
+#[error("the compiler wrote PTX whose header cannot be read{0}")]
+pub struct HeaderError(String);
+
+/// The entry of a search's winner, for the arch that it was tuned for.
+///
+/// # Errors
+/// When the PTX has no readable header, or an ISA that no known CUDA version wrote first.
+pub fn tuned(
+    kernel: &KernelSpec,
+    arch: Arch,
+    inputs: Inputs,
+    run: &str,
+    outcome: &Outcome,
+    winner: &Winner,
+) -> Result<Entry, HeaderError> {
+    let device = device(&outcome.bench.device);
+    let baseline = outcome.baseline.as_ref().map(|baseline| &baseline.timing);
+    let manifest = Manifest {
+        origin: Origin::TunedOn,
+        validated: validated(&winner.validation),
+        timed: timed(&winner.timing, baseline),
+        needs: needs(&winner.validation),
+        device: Some(device),
+        model: winner.model.clone(),
+        ..bare(kernel, arch, inputs, run, &winner.ptx, &winner.tunables)?
+    };
+    Ok(Entry::new(manifest, &winner.ptx.text, &winner.source))
+}
+
+/// The entry of another arch's winner, recompiled for this one; validated where a device could load it.
+///
+/// # Errors
+/// As [`tuned`].
+pub fn compiled_only(
+    kernel: &KernelSpec,
+    arch: Arch,
+    inputs: Inputs,
+    donor: &Entry,
+    ptx: &Ptx,
+    validation: Option<(&Validation, &DeviceFacts)>,
+) -> Result<Entry, HeaderError> {
+    let tunables: Tunables =
+        donor.manifest.tunables.iter().chain(&donor.manifest.launch).map(owned).collect();
+    let manifest = Manifest {
+        origin: Origin::CompiledOnly,
+        validated: validation.map(|(validation, _)| validated(validation)).unwrap_or_default(),
+        needs: validation.map(|(validation, _)| needs(validation)).unwrap_or_default(),
+        device: validation.map(|(_, facts)| device(facts)),
+        model: donor.manifest.model.clone(),
+        ..bare(kernel, arch, inputs, &donor.manifest.run, ptx, &tunables)?
+    };
+    Ok(Entry::new(manifest, &ptx.text, &donor.source))
+}
+
+/// The same entry for evidence that changed and was validated anew.
+pub fn restamped(entry: Entry, inputs: Inputs, validation: &Validation) -> Entry {
+    let manifest = Manifest { inputs, validated: validated(validation), ..entry.manifest };
+    Entry::new(manifest, &entry.ptx, &entry.source)
+}
+
+fn bare(
+    kernel: &KernelSpec,
+    arch: Arch,
+    inputs: Inputs,
+    run: &str,
+    ptx: &Ptx,
+    values: &Tunables,
+) -> Result<Manifest, HeaderError> {
+    let header = PtxHeader::read(&ptx.text).ok_or_else(|| HeaderError(String::new()))?;
+    let oldest_driver = header.isa.first_cuda().ok_or_else(|| {
+        HeaderError(format!(": PTX ISA {} is newer than this cargo-fsr; update it", header.isa))
+    })?;
+    let of = |names: Vec<&String>| -> BTreeMap<String, u32> {
+        values.iter().filter(|(name, _)| names.contains(name)).map(owned).collect()
+    };
+    Ok(Manifest {
+        kernel: kernel.name.clone(),
+        arch,
+        inputs,
+        entries: kernel.entries.clone(),
+        tunables: of(kernel.tunables.keys().collect()),
+        launch: of(kernel.launch.keys().collect()),
+        needs: BTreeMap::new(),
+        ptx: PtxFacts { isa: header.isa, target: header.target, oldest_driver },
+        // `Entry::new` fills both in.
+        ptx_sha256: fsr_build::spec::Digest::of_bytes(b""),
+        source_sha256: fsr_build::spec::Digest::of_bytes(b""),
+        compiler: Compiler {
+            name: "nvrtc".to_owned(),
+            version: ptx.compiler.clone(),
+            flags: ptx.flags.clone(),
+        },
+        origin: Origin::CompiledOnly,
+        validated: Vec::new(),
+        timed: Vec::new(),
+        device: None,
+        model: None,
+        run: run.to_owned(),
+    })
+}
+
+fn owned((name, value): (&String, &u32)) -> (String, u32) {
+    (name.clone(), *value)
+}
+
+fn needs(validation: &Validation) -> BTreeMap<String, LaunchNeeds> {
+    let needs = validation.resources.iter().map(|entry| {
+        let needs = LaunchNeeds {
+            registers: Some(entry.registers),
+            static_shared_bytes: Some(entry.shared_bytes),
+            dynamic_shared_bytes: None,
+            local_bytes: Some(entry.local_bytes),
+            max_threads_per_block: Some(entry.max_threads),
+        };
+        (entry.entry.clone(), needs)
+    });
+    needs.collect()
+}
+
+fn validated(validation: &Validation) -> Vec<ValidatedCase> {
+    let case = |case: &crate::judge::CaseErrors| ValidatedCase {
+        case: case.case.clone(),
+        max_abs_error: case.max_abs,
+        max_rel_error: case.max_rel,
+    };
+    validation.cases.iter().map(case).collect()
+}
+
+fn timed(winner: &Timing, baseline: Option<&Timing>) -> Vec<TimedCase> {
+    let kind = if winner.modelled { TimeKind::Modelled } else { TimeKind::Measured };
+    let case = |case: &CaseTiming| TimedCase {
+        case: case.case.clone(),
+        kind,
+        baseline: baseline
+            .and_then(|timing| timing.cases.iter().find(|other| other.case == case.case))
+            .map(spread),
+        winner: spread(case),
+    };
+    winner.cases.iter().map(case).collect()
+}
+
+fn spread(case: &CaseTiming) -> Spread {
+    Spread {
+        median_ns: case.median,
+        lower_quartile_ns: case.q1,
+        upper_quartile_ns: case.q3,
+        samples: u32::try_from(case.samples.len()).unwrap_or(u32::MAX),
+    }
+}
+
+fn device(facts: &DeviceFacts) -> Device {
+    let (major, minor) = facts.compute_capability;
+    Device {
+        kind: if facts.modelled { DeviceKind::Sim } else { DeviceKind::Cuda },
+        name: facts.name.clone(),
+        compute_capability: ComputeCapability { major, minor },
+        driver: Some(CudaVersion::from_driver_number(facts.driver)),
+    }
+}

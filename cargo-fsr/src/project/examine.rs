@@ -1,0 +1,101 @@
+//! The state of every entry of a project, as a check sees it: strictly, with every input there.
+
+use std::path::PathBuf;
+
+use fsr_build::key::{InputError, Inputs};
+use fsr_build::spec::{Arch, KernelSpec};
+use fsr_build::store::{self, Entry, EntryPaths, Status};
+
+use super::Package;
+
+/// One entry that a spec asks for.
+#[derive(Debug)]
+pub struct EntryState<'a> {
+    /// The package.
+    pub package: &'a Package,
+    /// The kernel.
+    pub kernel: &'a KernelSpec,
+    /// The target.
+    pub arch: Arch,
+    /// How it stands.
+    pub standing: Standing,
+    /// The entry, where it can be read.
+    pub entry: Option<Entry>,
+}
+
+impl EntryState<'_> {
+    /// Where it lies.
+    pub fn entry_paths(&self) -> EntryPaths {
+        EntryPaths::in_package(&self.package.spec.root, &self.kernel.name, self.arch)
+    }
+
+    /// Its three files.
+    pub fn paths(&self) -> impl Iterator<Item = PathBuf> + use<> {
+        let EntryPaths { manifest, ptx, source } = self.entry_paths();
+        [manifest, ptx, source].into_iter()
+    }
+}
+
+/// How an entry stands.
+#[derive(Debug)]
+pub enum Standing {
+    /// Compared with its spec.
+    Compared(Status),
+    /// A file that the spec names cannot be read.
+    InputMissing(InputError),
+}
+
+impl Standing {
+    /// Whether nothing has to be done.
+    pub fn is_fresh(&self) -> bool {
+        matches!(self, Self::Compared(Status::Fresh))
+    }
+
+    /// One word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Compared(status) => status.word(),
+            Self::InputMissing(_) => "input-missing",
+        }
+    }
+
+    /// Why it is not fresh, without the word; empty when it is.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Compared(status) => {
+                let text = status.to_string();
+                text.split_once(": ").map(|(_, reason)| reason.to_owned()).unwrap_or_default()
+            }
+            Self::InputMissing(error) => error.to_string(),
+        }
+    }
+
+    /// The command that mends it, for a kernel of a package; `None` when it is fresh.
+    pub fn remedy(&self, package: &str, kernel: &str) -> Option<String> {
+        match self {
+            Self::Compared(Status::Fresh) => None,
+            Self::Compared(Status::Unverified { .. }) => {
+                Some(format!("cargo fsr verify --update -p {package} {kernel}"))
+            }
+            Self::Compared(_) => Some(format!("cargo fsr tune -p {package} {kernel}")),
+            Self::InputMissing(_) => Some("restore the file, or take it out of the spec".to_owned()),
+        }
+    }
+}
+
+impl Package {
+    /// Examines one kernel's entries, in the order of the spec's archs.
+    pub fn examine<'a>(&'a self, kernel: &'a KernelSpec) -> Vec<EntryState<'a>> {
+        let state = |arch: &Arch| {
+            let (standing, entry) = match Inputs::of(&self.spec, kernel, arch) {
+                Ok(now) => {
+                    let examined = store::examine(&self.spec.root, kernel, *arch, &now.into());
+                    (Standing::Compared(examined.status), examined.entry)
+                }
+                Err(error) => (Standing::InputMissing(error), None),
+            };
+            EntryState { package: self, kernel, arch: *arch, standing, entry }
+        };
+        self.spec.archs.iter().map(state).collect()
+    }
+}

@@ -1,0 +1,159 @@
+//! Where journals live: outside `target/`, since they are paid for, and outside the package, since they are large.
+//!
+//! One folder a project, package and kernel, one journal a run, and a lock, so that two runs never search for the
+//! same kernel at once. Nothing here reads a journal.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use fsr_build::spec::Digest;
+
+/// The state of one project.
+#[derive(Clone, Debug)]
+pub struct ProjectState {
+    folder: PathBuf,
+}
+
+impl ProjectState {
+    /// The folder of the project at `root`, below the state folder. Two check-outs have two.
+    pub fn of_workspace(state_dir: &Path, root: &Path) -> Self {
+        let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let digest = Digest::of_bytes(root.as_os_str().as_encoded_bytes()).to_string();
+        Self { folder: state_dir.join(format!("{name}-{}", &digest[..12])) }
+    }
+
+    /// A folder that serves one project alone, as in a bundle.
+    pub fn in_folder(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Takes one kernel's state for as long as the result lives.
+    ///
+    /// # Errors
+    /// When another run has it, or the folder cannot be written.
+    pub fn kernel(&self, package: &str, kernel: &str) -> Result<KernelState, StateError> {
+        let folder = self.folder.join(package).join(kernel);
+        let io = |source| StateError::Io { path: folder.clone(), source };
+        std::fs::create_dir_all(&folder).map_err(io)?;
+        let mut lock = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(folder.join("lock"))
+            .map_err(io)?;
+        match lock.try_lock() {
+            Ok(()) => {
+                // For the message of whoever comes second.
+                lock.set_len(0).and_then(|()| write!(lock, "{}", std::process::id())).map_err(io)?;
+                Ok(KernelState { folder, _lock: lock })
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                let _ = lock.rewind().and_then(|()| lock.read_to_string(&mut holder));
+                Err(StateError::Locked { kernel: kernel.to_owned(), holder })
+            }
+            Err(TryLockError::Error(source)) => Err(io(source)),
+        }
+    }
+}
+
+/// One kernel's runs, locked.
+#[derive(Debug)]
+pub struct KernelState {
+    folder: PathBuf,
+    _lock: File,
+}
+
+impl KernelState {
+    /// A name for a new run: sorts by time, and says nothing of who or where.
+    pub fn new_run(&self) -> Run {
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let id = format!("{seconds:010}-{:06x}", rand::random::<u32>() & 0xff_ffff);
+        let journal = self.folder.join(format!("{id}.jsonl"));
+        Run { id, journal }
+    }
+
+    /// The newest run, if there is one.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn latest_run(&self) -> Result<Option<Run>, StateError> {
+        let io = |source| StateError::Io { path: self.folder.clone(), source };
+        let mut ids = Vec::new();
+        for entry in std::fs::read_dir(&self.folder).map_err(io)? {
+            let name = entry.map_err(io)?.file_name();
+            if let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".jsonl")) {
+                ids.push(id.to_owned());
+            }
+        }
+        Ok(ids.into_iter().max().map(|id| Run { journal: self.folder.join(format!("{id}.jsonl")), id }))
+    }
+}
+
+/// One run of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Its name in journal and manifest.
+    pub id: String,
+    /// Its journal.
+    pub journal: PathBuf,
+}
+
+/// Why a kernel's state is not to be had.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum StateError {
+    /// Another process has it.
+    #[error("another run is tuning kernel `{kernel}` (process {holder})")]
+    #[diagnostic(help("wait for it, or end it with Ctrl-C: what it found is kept"))]
+    Locked {
+        /// The kernel.
+        kernel: String,
+        /// Process id, as the other run wrote it.
+        holder: String,
+    },
+    /// The folder cannot be written.
+    #[error("state folder {}: {source}", path.display())]
+    #[diagnostic(help("set `state-dir` in fsr.toml or FSR_STATE_DIR to a folder that can be written"))]
+    Io {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_run_a_kernel_at_a_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = ProjectState::of_workspace(folder.path(), Path::new("/projects/ops"));
+        let held = state.kernel("ops", "transpose").expect("free");
+        let second = state.kernel("ops", "transpose").expect_err("taken");
+        assert_eq!(
+            second.to_string(),
+            format!("another run is tuning kernel `transpose` (process {})", std::process::id())
+        );
+        state.kernel("ops", "saxpy").expect("another kernel is free");
+        drop(held);
+        state.kernel("ops", "transpose").expect("free again");
+    }
+
+    #[test]
+    fn the_newest_run_is_found() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = ProjectState::in_folder(folder.path().to_owned()).kernel("ops", "saxpy").expect("free");
+        assert_eq!(state.latest_run().expect("readable"), None);
+        for id in ["0000000001-ffffff", "0000000002-000000"] {
+            std::fs::write(folder.path().join("ops/saxpy").join(format!("{id}.jsonl")), "")
+                .expect("writable");
+        }
+        let latest = state.latest_run().expect("readable").expect("two runs");
+        assert_eq!(latest.id, "0000000002-000000");
+    }
+}
