@@ -538,6 +538,8 @@ impl Device {
             stop: AtomicBool::new(false),
             faults: Mutex::new(Vec::new()),
             output: &print,
+            races: (self.options.level == Level::Full && !kernel.synchronises)
+                .then(crate::exec::race::GlobalShadow::new),
         };
         let threads = match self.options.threads {
             0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),

@@ -67,6 +67,7 @@ pub(crate) struct Driver {
     sticky: AtomicI32,
     pub primary_users: AtomicU32,
     pub primary_flags: AtomicU32,
+    pub cache_config: AtomicI32,
     report: Option<Mutex<std::fs::File>>,
 }
 
@@ -140,6 +141,7 @@ pub(crate) fn init() -> Outcome {
             sticky: AtomicI32::new(error::SUCCESS),
             primary_users: AtomicU32::new(0),
             primary_flags: AtomicU32::new(0),
+            cache_config: AtomicI32::new(0),
             report,
         })
     });

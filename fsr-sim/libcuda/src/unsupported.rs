@@ -82,7 +82,6 @@ unsupported! {
     cuFuncLoad
     cuFuncSetBlockShape
     cuFuncSetSharedSize
-    cuGetExportTable
     cuGraphAddBatchMemOpNode
     cuGraphAddChildGraphNode
     cuGraphAddDependencies

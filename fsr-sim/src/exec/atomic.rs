@@ -2,6 +2,7 @@
 
 use super::half;
 use super::memory::{resolve, sectors};
+use super::race::Touch;
 use super::{Exec, Trap, lanes};
 use crate::check::FaultKind;
 use crate::parse::Space;
@@ -212,6 +213,20 @@ pub(crate) fn atomic(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
                 };
                 buffer.mark(offset, bytes.into());
                 global |= 1 << lane;
+            }
+        }
+    }
+    if x.launch.level == crate::check::Level::Full {
+        for (space, mask, window) in super::memory::windows(&addresses, m) {
+            let shared = space == Space::Shared || i.aux >> 17 & 3 == 1;
+            let inner = addresses.map(|a| a.wrapping_sub(window));
+            let touch =
+                Touch { addresses: &inner, mask, size: bytes, write: true, strong: true, unchanged: 0 };
+            match space {
+                _ if mask == 0 => {}
+                _ if shared => x.race_shared(&touch)?,
+                Space::Global => x.race_global(&touch)?,
+                _ => {}
             }
         }
     }

@@ -20,12 +20,15 @@ pub(super) struct BarrierState {
     rounded: u32,
     expected: Option<u32>,
     votes: (u32, u32),
+    /// What those that arrived know.
+    clock: [u32; 32],
 }
 
 impl BlockState {
     /// Threads that arrive at a barrier: as they are, and with whole warps counted as 32.
-    pub(super) fn arrive(&mut self, id: usize, arrival: (u32, u32), expected: Option<u32>) {
+    pub(super) fn arrive(&mut self, id: usize, warp: u32, arrival: (u32, u32), expected: Option<u32>) {
         if let Some(barrier) = self.barriers.get_mut(id) {
+            self.clocks.arrive(warp, &mut barrier.clock);
             barrier.threads += arrival.0;
             barrier.rounded += arrival.1;
             barrier.expected = barrier.expected.or(expected);
@@ -145,6 +148,9 @@ impl<'l> Worker<'l> {
         let mut block = self.spare.pop().unwrap_or_else(|| Block {
             state: BlockState {
                 index,
+                linear: 0,
+                clocks: Default::default(),
+                shadow: Default::default(),
                 shared: Default::default(),
                 counters: Counters::new(kernel.code.len(), launch.counting),
                 clock: 0,
@@ -160,6 +166,10 @@ impl<'l> Worker<'l> {
                 .collect(),
         });
         block.state.index = index;
+        block.state.linear = linear as u32;
+        if track {
+            block.state.clocks = Default::default();
+        }
         block.state.clock = 0;
         block.state.sm = (linear % u64::from(launch.sms.max(1))) as u32;
         block.state.barriers = Default::default();
@@ -245,7 +255,9 @@ impl<'l> Worker<'l> {
             if complete {
                 block.state.barriers[id] = BarrierState::default();
                 for warp in &mut block.warps {
-                    warp.release(self.launch, id as u8, barrier.votes);
+                    if warp.release(self.launch, id as u8, barrier.votes) {
+                        block.state.clocks.leave(warp.state.index, &barrier.clock);
+                    }
                 }
                 any = true;
             }

@@ -1,10 +1,12 @@
 //! Loads, stores and asynchronous copies: addresses to places, checks, counts.
 
+use super::race::Touch;
+use super::regs::has_wide;
 use super::{Exec, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Trap, lanes, regs::FULL, trap};
 use crate::check::{FaultKind, Level};
 use crate::memory::Buffer;
 use crate::parse::Space;
-use crate::program::Inst;
+use crate::program::{Inst, MemoryFn};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The shape of a load or store, packed into `aux`.
@@ -203,12 +205,23 @@ impl<'a> Exec<'a> {
             return;
         }
         if shape.wide {
-            let out = values.map(|v| shape.extend(v));
+            let mut out = [0u64; 32];
+            for lane in 0..32 {
+                out[lane] = shape.extend(values[lane]);
+            }
             self.regs.write(row, &out, mask);
         } else {
-            let out = values.map(|v| shape.extend(v) as u32);
+            let mut out = [0u32; 32];
+            for lane in 0..32 {
+                out[lane] = shape.extend(values[lane]) as u32;
+            }
             self.regs.write(row, &out, mask);
         }
+    }
+
+    /// What a lane stores of element `k`.
+    fn get_lane(&self, i: &Inst, shape: Shape, k: u32, lane: usize) -> u64 {
+        self.get(i, shape, k)[lane] & (u64::MAX >> (64 - 8 * shape.bytes))
     }
 
     /// Values of element `k`'s register.
@@ -216,13 +229,22 @@ impl<'a> Exec<'a> {
     fn get(&self, i: &Inst, shape: Shape, k: u32) -> [u64; 32] {
         let row =
             if shape.count == 1 { i.d } else { self.launch.kernel.extras[i.target as usize].dst[k as usize] };
-        if shape.wide { *self.regs.cells::<u64>(row) } else { self.regs.cells::<u32>(row).map(u64::from) }
+        if shape.wide {
+            return *self.regs.cells::<u64>(row);
+        }
+        let cells = self.regs.cells::<u32>(row);
+        let mut out = [0; 32];
+        for lane in 0..32 {
+            out[lane] = cells[lane].into();
+        }
+        out
     }
 }
 
 // ---- global ----
 
-pub(crate) fn load_global(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
+#[inline(always)]
+fn load_global_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     let shape = Shape::unpack(i.aux);
     let addresses = x.addresses(i, shape.narrow);
     load_global_at(x, i, m, shape, &addresses)
@@ -257,7 +279,7 @@ fn load_global_at(
                 ))?;
             }
         }
-        x.race_global(addresses, m, size, false, shape.strong)?;
+        x.race_global(&Touch { addresses, mask: m, size, write: false, strong: shape.strong, unchanged: 0 })?;
     }
     if let (Span::One(buffer), 4, 1, false, FULL) = (&span, shape.bytes, shape.count, shape.wide, m) {
         let mut out = [0u32; 32];
@@ -279,7 +301,8 @@ fn load_global_at(
     Ok(())
 }
 
-pub(crate) fn store_global(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
+#[inline(always)]
+fn store_global_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     let shape = Shape::unpack(i.aux);
     let addresses = x.addresses(i, shape.narrow);
     store_global_at(x, i, m, shape, &addresses)
@@ -304,7 +327,17 @@ fn store_global_at(
                 buffer.mark(offset, size.into());
             }
         }
-        x.race_global(addresses, m, size, true, shape.strong)?;
+        let mut unchanged = 0;
+        for lane in lanes(m) {
+            if let Some((buffer, offset)) = span.at(lane, addresses[lane]) {
+                let same = (0..shape.count).all(|k| {
+                    let at = offset + u64::from(k * shape.bytes);
+                    buffer.load(at, shape.bytes) == x.get_lane(i, shape, k, lane)
+                });
+                unchanged |= u32::from(same) << lane;
+            }
+        }
+        x.race_global(&Touch { addresses, mask: m, size, write: true, strong: shape.strong, unchanged })?;
     }
     if let (Span::One(buffer), 4, 1, false) = (&span, shape.bytes, shape.count, shape.wide) {
         let values = x.regs.cells::<u32>(i.d);
@@ -326,8 +359,17 @@ fn store_global_at(
 
 // ---- shared ----
 
-pub(crate) fn load_shared(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
+#[inline(always)]
+fn load_shared_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     let shape = Shape::unpack(i.aux);
+    if let (4, 1, false, false) = (shape.bytes, shape.count, shape.wide, x.full())
+        && let Some((offsets, kind)) = x.shared_offsets(i, m, shape.narrow)
+    {
+        x.count_shared_words(&offsets, m, kind);
+        let out = x.block.shared.gather(&offsets);
+        x.regs.write(i.d, &out, m);
+        return Ok(());
+    }
     let addresses = x.addresses(i, shape.narrow);
     load_shared_at(x, i, m, shape, &addresses)
 }
@@ -355,8 +397,19 @@ fn load_shared_at(
     Ok(())
 }
 
-pub(crate) fn store_shared(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
+#[inline(always)]
+fn store_shared_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     let shape = Shape::unpack(i.aux);
+    if let (4, 1, false, false) = (shape.bytes, shape.count, shape.wide, x.full())
+        && let Some((offsets, kind)) = x.shared_offsets(i, m, shape.narrow)
+    {
+        x.count_shared_words(&offsets, m, kind);
+        let values = x.regs.cells::<u32>(i.d);
+        for lane in lanes(m) {
+            x.block.shared.store(offsets[lane].into(), 4, values[lane].into());
+        }
+        return Ok(());
+    }
     let addresses = x.addresses(i, shape.narrow);
     store_shared_at(x, i, m, shape, &addresses)
 }
@@ -372,7 +425,15 @@ fn store_shared_at(
     x.own(Space::Shared, addresses, m, size, true, |a| x.block.shared.fits(a, size))?;
     x.count_shared(addresses, m, size);
     if x.full() {
-        x.check_shared_write(addresses, m, size, shape.strong)?;
+        let mut unchanged = 0;
+        for lane in lanes(m) {
+            let same = (0..shape.count).all(|k| {
+                let at = addresses[lane] + u64::from(k * shape.bytes);
+                x.block.shared.load(at, shape.bytes) == x.get_lane(i, shape, k, lane)
+            });
+            unchanged |= u32::from(same && !x.block.shared.unwritten(addresses[lane], size)) << lane;
+        }
+        x.check_shared_write(addresses, m, size, shape.strong, unchanged)?;
     }
     for k in 0..shape.count {
         let values = x.get(i, shape, k);
@@ -383,7 +444,61 @@ fn store_shared_at(
     Ok(())
 }
 
+/// How the active lanes' words lie.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pattern {
+    /// All the same word, or a run of 32.
+    Conflictless,
+    Any,
+}
+
 impl Exec<'_> {
+    /// Offsets of aligned words within shared memory; `None` where an active lane's is not one.
+    #[inline(always)]
+    fn shared_offsets(&self, i: &Inst, m: u32, narrow: bool) -> Option<([u32; 32], Pattern)> {
+        let limit = self.block.shared.bytes().checked_sub(4)?;
+        let mut offsets = [0u32; 32];
+        let mut bad = 0u32;
+        if narrow {
+            let cells = self.regs.cells::<u32>(i.a);
+            for lane in 0..32 {
+                let offset = cells[lane].wrapping_add(i.imm as u32);
+                offsets[lane] = offset;
+                bad |= u32::from((offset > limit) | (offset & 3 != 0)) << lane;
+            }
+        } else {
+            let cells = self.regs.cells::<u64>(i.a);
+            for lane in 0..32 {
+                let offset = cells[lane].wrapping_add(i.imm as u64);
+                offsets[lane] = offset as u32;
+                bad |= u32::from((offset > u64::from(limit)) | (offset & 3 != 0)) << lane;
+            }
+        }
+        if bad & m != 0 {
+            return None;
+        }
+        let first = offsets[m.trailing_zeros() as usize & 31];
+        let (mut uneven, mut broken) = (0u32, u32::from(m != FULL));
+        for lane in 0..32 {
+            uneven |= (offsets[lane] ^ first) * (m >> lane & 1);
+            broken |= offsets[lane] ^ first.wrapping_add(4 * lane as u32);
+        }
+        let pattern = if uneven == 0 || broken == 0 { Pattern::Conflictless } else { Pattern::Any };
+        Some((offsets, pattern))
+    }
+
+    #[inline(always)]
+    fn count_shared_words(&mut self, offsets: &[u32; 32], m: u32, pattern: Pattern) {
+        if self.block.counters.enabled {
+            let wavefronts = if pattern == Pattern::Conflictless {
+                1
+            } else {
+                self.block.shared.word_wavefronts(offsets, m)
+            };
+            self.block.counters.request(self.pc, wavefronts);
+        }
+    }
+
     #[inline(always)]
     pub(super) fn count_shared(&mut self, addresses: &[u64; 32], m: u32, size: u32) {
         if !self.block.counters.enabled {
@@ -424,44 +539,46 @@ impl Exec<'_> {
                 self.raise(self.access_trap(kind, lane as u32, Space::Shared, address, size.into(), false))?;
             }
         }
-        self.race_shared(addresses, m, size, false, strong)
+        self.race_shared(&Touch { addresses, mask: m, size, write: false, strong, unchanged: 0 })
     }
 
+    /// `unchanged`: lanes whose write changes nothing.
     pub(super) fn check_shared_write(
         &mut self,
         addresses: &[u64; 32],
         m: u32,
         size: u32,
         strong: bool,
+        unchanged: u32,
     ) -> Result<(), Trap> {
         for lane in lanes(m) {
             self.block.shared.mark(addresses[lane], size);
         }
-        self.race_shared(addresses, m, size, true, strong)
+        self.race_shared(&Touch { addresses, mask: m, size, write: true, strong, unchanged })
     }
+}
 
-    /// Judges an access to global memory against what other threads did; see `race`.
-    fn race_global(
-        &mut self,
-        _addresses: &[u64; 32],
-        _m: u32,
-        _size: u32,
-        _write: bool,
-        _strong: bool,
-    ) -> Result<(), Trap> {
-        Ok(())
-    }
+/// Defines how a memory instruction is chosen: compiled twice, as lane-wise ones are.
+macro_rules! both {
+    ($($name:ident = $body:path;)+) => { $(
+        pub(crate) fn $name() -> MemoryFn {
+            fn base(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
+                $body(x, i, m)
+            }
+            #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt"))]
+            unsafe fn wide(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
+                $body(x, i, m)
+            }
+            if has_wide() { wide } else { base }
+        }
+    )+ };
+}
 
-    fn race_shared(
-        &mut self,
-        _addresses: &[u64; 32],
-        _m: u32,
-        _size: u32,
-        _write: bool,
-        _strong: bool,
-    ) -> Result<(), Trap> {
-        Ok(())
-    }
+both! {
+    load_global = load_global_body;
+    store_global = store_global_body;
+    load_shared = load_shared_body;
+    store_shared = store_shared_body;
 }
 
 // ---- local, and the parameters of device functions, which live there ----
@@ -705,7 +822,7 @@ pub(crate) fn copy_async(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap>
         }
     }
     if x.full() {
-        x.check_shared_write(&to, m, size, false)?;
+        x.check_shared_write(&to, m, size, false, 0)?;
         let group = x.warp.copies.group;
         for lane in lanes(m) {
             x.warp.copies.pending.push((to[lane], size, group));

@@ -15,6 +15,7 @@ pub(crate) mod local;
 pub(crate) mod matrix;
 pub(crate) mod memory;
 pub(crate) mod printf;
+pub(crate) mod race;
 pub(crate) mod regs;
 pub(crate) mod shared;
 pub(crate) mod soft;
@@ -60,6 +61,8 @@ pub(crate) struct Launch<'a> {
     pub stop: AtomicBool,
     pub faults: Mutex<Vec<(u32, Fault)>>,
     pub output: &'a (dyn Fn(&str) + Sync),
+    /// Shadow of global memory; `None`: races there are not judged.
+    pub races: Option<race::GlobalShadow>,
 }
 
 impl Launch<'_> {
@@ -116,12 +119,16 @@ pub(crate) fn trap(kind: FaultKind, lane: u32) -> Trap {
 /// A block's own state beside its warps.
 pub(crate) struct BlockState {
     pub index: [u32; 3],
+    /// The same as one number.
+    pub linear: u32,
     pub shared: shared::Shared,
     pub counters: Counters,
     /// Warp instructions that this block has executed: its clock.
     pub clock: u64,
     pub sm: u32,
     pub(in crate::exec) barriers: [block::BarrierState; 16],
+    pub clocks: race::Clocks,
+    pub shadow: race::SharedShadow,
 }
 
 /// A warp's own state beside its registers.
@@ -147,11 +154,19 @@ impl Exec<'_> {
     #[inline(always)]
     pub fn addresses(&self, i: &Inst, narrow: bool) -> [u64; 32] {
         let offset = i.imm as u64;
+        let mut out = [0; 32];
         if narrow {
-            self.regs.cells::<u32>(i.a).map(|a| u64::from(a.wrapping_add(offset as u32)))
+            let cells = self.regs.cells::<u32>(i.a);
+            for lane in 0..32 {
+                out[lane] = u64::from(cells[lane].wrapping_add(offset as u32));
+            }
         } else {
-            self.regs.cells::<u64>(i.a).map(|a| a.wrapping_add(offset))
+            let cells = self.regs.cells::<u64>(i.a);
+            for lane in 0..32 {
+                out[lane] = cells[lane].wrapping_add(offset);
+            }
         }
+        out
     }
 
     /// Records what does not end the kernel; gives back what does.

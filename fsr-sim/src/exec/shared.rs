@@ -28,6 +28,45 @@ impl Shared {
         self.stamp = 0;
     }
 
+    /// Size in bytes.
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// The words at 32 offsets; 0 where an offset is beyond the end.
+    #[inline(always)]
+    pub fn gather(&self, offsets: &[u32; 32]) -> [u32; 32] {
+        let words = self.words.as_slice();
+        let mut out = [0; 32];
+        for lane in 0..32 {
+            out[lane] = words.get((offsets[lane] / 4) as usize).copied().unwrap_or(0);
+        }
+        out
+    }
+
+    /// As `wavefronts`, for words.
+    pub fn word_wavefronts(&mut self, offsets: &[u32; 32], mask: u32) -> u32 {
+        self.stamp += 1;
+        let mut load = [0u8; 32];
+        let mut worst = 1;
+        for lane in super::lanes(mask) {
+            let word = offsets[lane] / 4;
+            if let Some(stamp) = self.stamps.get_mut(word as usize)
+                && *stamp != self.stamp
+            {
+                *stamp = self.stamp;
+                let bank = &mut load[(word % 32) as usize];
+                *bank += 1;
+                worst = worst.max(*bank);
+            }
+        }
+        worst.into()
+    }
+
+    pub fn words(&self) -> usize {
+        self.words.len()
+    }
+
     #[inline(always)]
     pub fn fits(&self, offset: u64, size: u32) -> bool {
         offset <= u64::from(self.bytes) && u64::from(self.bytes) - offset >= u64::from(size)

@@ -220,7 +220,8 @@ impl Warp {
                         block.clock = block.clock.wrapping_add(1);
                         let mut exec =
                             Exec { launch, block, warp: &mut self.state, regs: &mut self.regs, pc };
-                        if let Err(trap) = f(&mut exec, inst, active) {
+                        // SAFETY: decoding picked a version for this processor.
+                        if let Err(trap) = unsafe { f(&mut exec, inst, active) } {
                             self.pc = pc;
                             break Err(trap);
                         }
@@ -237,6 +238,9 @@ impl Warp {
                         }
                         let forced = fragment.state == State::AtSync;
                         fragment.state = State::Ready;
+                        if launch.level == Level::Full {
+                            block.clocks.warp_sync(self.state.index);
+                        }
                         let mut exec =
                             Exec { launch, block, warp: &mut self.state, regs: &mut self.regs, pc };
                         if forced && launch.level == Level::Full {
@@ -244,7 +248,8 @@ impl Warp {
                             let raised = exec.raise(trap(FaultKind::MemberMask, lane));
                             debug_assert!(raised.is_ok());
                         }
-                        if let Err(trap) = f(&mut exec, inst, active) {
+                        // SAFETY: decoding picked a version for this processor.
+                        if let Err(trap) = unsafe { f(&mut exec, inst, active) } {
                             self.pc = pc;
                             break Err(trap);
                         }
@@ -371,7 +376,10 @@ impl Warp {
                 self.call(launch, block, fragment, inst, active)?;
                 Ok(Next::Choose)
             }
-            Control::WarpSync => self.warp_sync(fragment, inst, active),
+            Control::WarpSync => {
+                block.clocks.warp_sync(self.state.index);
+                self.warp_sync(fragment, inst, active)
+            }
             Control::Barrier(barrier) => self.barrier(launch, block, fragment, barrier, inst, active),
             Control::Trap => Err(trap(FaultKind::Trap, active.trailing_zeros())),
             Control::Yield => {
@@ -427,7 +435,10 @@ impl Warp {
         inst: &Inst,
         active: u32,
     ) -> Result<Next, Trap> {
-        if barrier.aligned && active != self.state.alive && launch.level == Level::Full {
+        if barrier.aligned
+            && active | self.about_to_exit(launch) != self.state.alive
+            && launch.level == Level::Full
+        {
             let lane = active.trailing_zeros();
             let exec = Exec { launch, block, warp: &mut self.state, regs: &mut self.regs, pc: fragment.pc };
             exec.raise(trap(FaultKind::DivergentBarrier, lane))?;
@@ -438,13 +449,13 @@ impl Warp {
         let first = active.trailing_zeros() as usize;
         let id = self.regs.cells::<u32>(inst.a)[first] & 15;
         if barrier.kind == BarrierKind::Arrive {
-            block.arrive(id as usize, self.arrival(active), self.expected(inst, first));
+            block.arrive(id as usize, self.state.index, self.arrival(active), self.expected(inst, first));
             fragment.pc += 1;
             self.fragments.push(fragment.clone());
             return Ok(Next::Barrier);
         }
         let arrival = self.arrival(active);
-        block.arrive(id as usize, arrival, self.expected(inst, first));
+        block.arrive(id as usize, self.state.index, arrival, self.expected(inst, first));
         if matches!(barrier.kind, BarrierKind::RedAnd | BarrierKind::RedOr | BarrierKind::RedPopc) {
             let pred = (self.regs.pred(inst.c) ^ 0u32.wrapping_sub(inst.aux & 1)) & active;
             block.vote(id as usize, pred.count_ones(), active.count_ones());
@@ -452,6 +463,19 @@ impl Warp {
         fragment.state = State::AtBarrier(id as u8);
         self.fragments.push(fragment.clone());
         Ok(Next::Barrier)
+    }
+
+    /// Lanes whose next instruction is the end: a compiler lets them exit where they branch away, so that they are gone
+    /// when the others reach a barrier.
+    fn about_to_exit(&self, launch: &Launch<'_>) -> u32 {
+        let ends = |f: &Fragment| {
+            launch.kernel.code.get(f.pc as usize).is_none_or(|inst| {
+                inst.guard == 0
+                    && f.stack.is_empty()
+                    && matches!(inst.action, Action::Control(Control::Return | Control::Exit))
+            })
+        };
+        self.fragments.iter().filter(|f| f.state == State::Ready && ends(f)).fold(0, |m, f| m | f.mask)
     }
 
     /// Threads that arrive, and the same with whole warps counted as 32.
@@ -464,8 +488,9 @@ impl Warp {
         (inst.b != NONE).then(|| self.regs.cells::<u32>(inst.b)[lane])
     }
 
-    /// Lets the fragments at a block barrier go on, with the result of its reduction.
-    pub fn release(&mut self, launch: &Launch<'_>, id: u8, votes: (u32, u32)) {
+    /// Lets the fragments at a block barrier go on, with the result of its reduction; whether there were any.
+    pub fn release(&mut self, launch: &Launch<'_>, id: u8, votes: (u32, u32)) -> bool {
+        let mut any = false;
         for fragment in &mut self.fragments {
             if fragment.state != State::AtBarrier(id) {
                 continue;
@@ -484,7 +509,9 @@ impl Warp {
             fragment.state = State::Ready;
             fragment.turn = 0;
             fragment.pc += 1;
+            any = true;
         }
+        any
     }
 
     // ---- calls ----

@@ -123,6 +123,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                 local_bytes: 0,
                 declared_registers: 0,
                 unsupported: Vec::new(),
+                synchronises: false,
             },
             uniforms: HashMap::new(),
             functions: Vec::new(),

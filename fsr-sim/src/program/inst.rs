@@ -5,7 +5,9 @@ use crate::exec::{Exec, LaneFn, Trap};
 use crate::parse::{Location, Pos};
 
 /// A warp instruction that reaches beyond registers: memory, warp exchange, clocks.
-pub(crate) type MemoryFn = fn(&mut Exec<'_>, &Inst, u32) -> Result<(), Trap>;
+///
+/// Unsafe to call because it may be compiled for instruction sets that are checked for when it is chosen.
+pub(crate) type MemoryFn = unsafe fn(&mut Exec<'_>, &Inst, u32) -> Result<(), Trap>;
 
 /// What an instruction does.
 #[derive(Clone, Copy)]

@@ -116,17 +116,18 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             strong,
             framed: false,
         };
+        self.kernel.synchronises |= strong;
         if shape.total() > 32 {
             return invalid("a vector longer than 32 bytes");
         }
         // A frame variable's address is an offset: the frame's own base is added when it runs.
         let framed = matches!(place, Some(Place::Frame(..))) && !self.is_entry();
         let (f, class): (MemoryFn, Class) = match (space, load) {
-            (Space::Global, true) => (memory::load_global, Class::LoadGlobal),
-            (Space::Global, false) => (memory::store_global, Class::StoreGlobal),
-            (Space::Const, true) => (memory::load_global, Class::LoadConst),
-            (Space::Shared, true) => (memory::load_shared, Class::LoadShared),
-            (Space::Shared, false) => (memory::store_shared, Class::StoreShared),
+            (Space::Global, true) => (memory::load_global(), Class::LoadGlobal),
+            (Space::Global, false) => (memory::store_global(), Class::StoreGlobal),
+            (Space::Const, true) => (memory::load_global(), Class::LoadConst),
+            (Space::Shared, true) => (memory::load_shared(), Class::LoadShared),
+            (Space::Shared, false) => (memory::store_shared(), Class::StoreShared),
             (Space::Local, true) => (memory::load_local, Class::LoadLocal),
             (Space::Local, false) => (memory::store_local, Class::StoreLocal),
             (Space::Generic, true) => (memory::load_generic, Class::LoadGlobal),
@@ -171,6 +172,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
     }
 
     pub(super) fn fence(&mut self, i: &Instruction<'a>) -> Decoded<()> {
+        self.kernel.synchronises = true;
         // Whatever it orders: warps and blocks run in an order in which every store is seen at once.
         if i.has("tensormap::generic") {
             return Err(Refusal::Unsupported);
@@ -181,6 +183,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
 
     pub(super) fn atomic(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
         let mut mods = Mods::new(i);
+        self.kernel.synchronises |= ["acquire", "release", "acq_rel"].iter().any(|m| i.has(m));
         ordering(&mut mods);
         mods.one_of(&SCOPES);
         let space = mods.take(Space::from_name).unwrap_or(Space::Generic);

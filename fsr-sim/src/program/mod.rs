@@ -59,6 +59,8 @@ pub(crate) struct Kernel {
     /// Most 32-bit registers alive by declaration: an upper bound of what a compiler would allocate.
     pub declared_registers: u32,
     pub unsupported: Vec<Unsupported>,
+    /// It has fences, or volatile or ordered accesses: it may synchronise through memory.
+    pub synchronises: bool,
 }
 
 impl Kernel {

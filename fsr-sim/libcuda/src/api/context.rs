@@ -171,12 +171,13 @@ super::driver_api! {
     }
 
     fn cuCtxGetCacheConfig(config: *mut c_int) {
-        active()?;
-        put(config, 0)
+        put(config, active()?.cache_config.load(Relaxed))
     }
 
-    fn cuCtxSetCacheConfig(_config: c_int) {
-        active().map(|_| ())
+    fn cuCtxSetCacheConfig(config: c_int) {
+        // A preference: remembered, and nothing else.
+        active()?.cache_config.store(config, Relaxed);
+        Ok(())
     }
 
     fn cuCtxGetSharedMemConfig(config: *mut c_int) {

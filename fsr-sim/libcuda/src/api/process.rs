@@ -90,6 +90,11 @@ super::driver_api! {
         }
     }
 
+    // Undocumented, and asked for by NVRTC and the CUDA runtime as a matter of course: refused without a word.
+    fn cuGetExportTable(_table: *mut *const c_void, _id: *const c_void) {
+        Err(error::NOT_SUPPORTED)
+    }
+
     fn cuProfilerStart() {
         state::active().map(|_| ())
     }
