@@ -258,12 +258,20 @@ mod headers {
     }
 
     #[test]
-    fn missing_from_the_toolkit_are_no_fault_of_the_candidate() {
-        let bare = Toolchain { include: Vec::new(), ..toolchain(VERSION) };
-        let compiler = NvrtcCompiler::start(bare, &own_settings(), Limits::default()).unwrap();
-        ptx(compiler.compile(&request(SAXPY)));
-        let error = compiler.compile(&request(&format!("#include <mma.h>\n{SAXPY}"))).unwrap_err();
-        assert!(error.to_string().contains("cargo fsr toolchain install 12.8"), "{error}");
+    fn missing_from_an_installation_are_no_fault_of_the_candidate() {
+        let source = format!("#include <mma.h>\n{SAXPY}");
+        let start = |origin| {
+            let bare = Toolchain { include: Vec::new(), origin, ..toolchain(VERSION) };
+            NvrtcCompiler::start(bare, &own_settings(), Limits::default()).unwrap()
+        };
+        let partial = start(Origin::Python);
+        ptx(partial.compile(&request(SAXPY)));
+        let error = partial.compile(&request(&source)).unwrap_err();
+        assert!(error.to_string().ends_with("run `cargo fsr toolchain install 12.8`"), "{error}");
+        // What `toolchain install` itself could not bring is not to be had, and candidates do without.
+        let (kind, log) = failure(start(Origin::Installed).compile(&request(&source)));
+        assert_eq!(kind, CompileFailureKind::Refused);
+        assert!(log.contains("`#include <mma.h>`: this CUDA toolkit has no such header"), "{log}");
     }
 }
 
@@ -419,7 +427,7 @@ mod limits {
             .spawn()
             .unwrap();
         let job = serde_json::json!({
-            "name": "kernel.cu", "headers": [], "options": [], "include": false,
+            "name": "kernel.cu", "headers": [], "options": [],
             "source": format!("#include \"{}\"\n", secret.path().display()),
         });
         writeln!(child.stdin.take().unwrap(), "{job}").unwrap();

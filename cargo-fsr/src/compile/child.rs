@@ -87,7 +87,6 @@ fn start(arguments: &Arguments) -> Result<(Nvrtc, Hello), String> {
 
 fn compile(nvrtc: &Nvrtc, job: &Job, include: &[PathBuf]) -> Done {
     let program = Program { name: &job.name, source: &job.source, headers: &job.headers };
-    let include = if job.include { include } else { &[] };
     let begin = Instant::now();
     let outcome = nvrtc.compile(&program, &job.options, include);
     let millis = begin.elapsed().as_secs_f64() * 1e3;

@@ -14,7 +14,7 @@ use super::messages;
 use super::protocol::{Done, End, Job, Limits};
 use super::ptx;
 use super::source::{self, Known};
-use super::toolchain::{Settings, Toolchain};
+use super::toolchain::{Origin, Settings, Toolchain};
 use super::worker::{Lost, Ready, Worker};
 use super::{CompileFailure, CompileFailureKind, CompileRequest, Compiled, Compiler, CompilerError, Ptx};
 
@@ -92,14 +92,9 @@ impl NvrtcCompiler {
     }
 
     /// Checks the sources; `Some` refuses the candidate. A fault in the spec's own header is no fault of a candidate.
-    fn check(
-        &self,
-        source: &str,
-        headers: &[(String, String)],
-    ) -> Result<(Option<String>, bool), CompilerError> {
+    fn check(&self, source: &str, headers: &[(String, String)]) -> Result<Option<String>, CompilerError> {
         let in_toolkit = |name: &str| self.toolchain.has_header(name);
         let known = Known { headers, in_toolkit: &in_toolkit };
-        let mut uses_cuda = false;
         for (name, text) in headers {
             let checked = source::check(name, text, &known);
             self.headers_there(&checked.absent)?;
@@ -109,20 +104,24 @@ impl NvrtcCompiler {
                     checked.refusals.trim_end()
                 )));
             }
-            uses_cuda |= !checked.cuda.is_empty();
         }
         let checked = source::check(SOURCE_NAME, source, &known);
         self.headers_there(&checked.absent)?;
-        uses_cuda |= !checked.cuda.is_empty();
-        Ok(((!checked.refusals.is_empty()).then_some(checked.refusals), uses_cuda))
+        Ok((!checked.refusals.is_empty()).then_some(checked.refusals))
     }
 
     /// A header that CUDA has and this installation lacks is no fault of a candidate either.
     fn headers_there(&self, absent: &[String]) -> Result<(), CompilerError> {
-        match (absent.first(), self.toolchain.missing_headers().is_empty()) {
-            (Some(name), false) => Err(self.no_headers(name)),
+        match absent.first() {
+            Some(name) if self.lacks_headers() => Err(self.no_headers(name)),
             _ => Ok(()),
         }
+    }
+
+    /// Whether an installation would bring more headers. What it left out does not exist: the wheels of CUDA 12.0 to
+    /// 12.2 have no `cuda/std`, and that is for a candidate to know.
+    fn lacks_headers(&self) -> bool {
+        self.toolchain.origin != Origin::Installed && !self.toolchain.missing_headers().is_empty()
     }
 
     fn no_headers(&self, name: &str) -> CompilerError {
@@ -250,16 +249,11 @@ impl Compiler for NvrtcCompiler {
         let source = lines(&request.source);
         let headers: Vec<(String, String)> =
             request.headers.iter().map(|(name, text)| (name.clone(), lines(text))).collect();
-        let (refused, uses_cuda) = self.check(&source, &headers)?;
-        if let Some(log) = refused {
+        if let Some(log) = self.check(&source, &headers)? {
             return Ok(failed(CompileFailureKind::Refused, log));
         }
         let (prelude, text) = source::PRELUDE;
-        let given = source::STANDARD.into_iter().map(|name| (name, "")).chain([(prelude, text)]);
-        let mut in_memory: Vec<(String, String)> =
-            given.map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
-        // A spec's header of the same name is the one that it means.
-        in_memory.retain(|(given, _)| headers.iter().all(|(own, _)| own != given));
+        let mut in_memory = vec![(prelude.to_owned(), text.to_owned())];
         in_memory.extend(headers);
         let mut options = flags.clone();
         options.extend([
@@ -267,8 +261,7 @@ impl Compiler for NvrtcCompiler {
             // Redefinition of a macro: of the prelude's, by sources that bring their own.
             "--diag-suppress=47".to_owned(),
         ]);
-        let job =
-            Job { name: SOURCE_NAME.to_owned(), source, headers: in_memory, options, include: uses_cuda };
+        let job = Job { name: SOURCE_NAME.to_owned(), source, headers: in_memory, options };
         match self.run(&job)? {
             Ok(done) => self.finish(request, flags, done),
             Err(Lost::TimedOut) => {

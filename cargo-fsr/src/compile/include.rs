@@ -1,10 +1,16 @@
-//! One include folder of fixed name for all of CUDA's headers, made of links in the compiler process's own folder.
+//! One include folder of fixed name for all of CUDA's headers, made of links in the compiler process's own folder. It
+//! also has the standard library's headers that are accepted, as empty files: in memory they would come before those
+//! that CUDA's library has for itself.
 //!
 //! So that neither messages nor `__FILE__` in PTX hold a path of this machine, that the layout of an installation
 //! leaves no trace, and that other headers beside CUDA's (as in `/usr/include`) are out of reach.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use super::source;
 
 /// The folder's name, as messages show it before it is cut.
 pub(super) const FOLDER: &str = "cuda-include";
@@ -14,31 +20,31 @@ pub(super) const FOLDER: &str = "cuda-include";
 ///
 /// # Errors
 /// When a folder or link cannot be made.
-#[cfg(unix)]
 pub(super) fn gather(folder: &Path, include: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
-    link(&folder.join(FOLDER), include, &is_cudas)?;
-    Ok(vec![PathBuf::from(FOLDER)])
-}
-
-/// Links need a privilege on Windows.
-#[cfg(not(unix))]
-pub(super) fn gather(_folder: &Path, include: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
-    Ok(include.to_vec())
+    let target = folder.join(FOLDER);
+    let mut search = vec![PathBuf::from(FOLDER)];
+    if cfg!(unix) {
+        link(&target, include, &is_cudas)?;
+    } else {
+        // Links need a privilege on Windows.
+        std::fs::create_dir(&target)?;
+        search.extend_from_slice(include);
+    }
+    for name in source::STANDARD {
+        std::fs::write(target.join(name), "")?;
+    }
+    Ok(search)
 }
 
 /// Headers of CUDA and folders of them by their first name; more than candidates may name, since these include others.
-#[cfg(unix)]
 fn is_cudas(name: &str) -> bool {
-    super::source::is_cuda(name)
-        || super::source::is_cuda_folder(name)
+    source::is_cuda(name)
+        || source::is_cuda_folder(name)
         || ["cuda", "nv", "fatbinary"].iter().any(|prefix| name.starts_with(prefix))
 }
 
-#[cfg(unix)]
 fn link(target: &Path, sources: &[PathBuf], wanted: &dyn Fn(&str) -> bool) -> io::Result<()> {
-    use std::collections::BTreeMap;
-
-    let mut children: BTreeMap<std::ffi::OsString, Vec<PathBuf>> = BTreeMap::new();
+    let mut children: BTreeMap<OsString, Vec<PathBuf>> = BTreeMap::new();
     for source in sources {
         for entry in source.read_dir()? {
             let name = entry?.file_name();
@@ -55,15 +61,24 @@ fn link(target: &Path, sources: &[PathBuf], wanted: &dyn Fn(&str) -> bool) -> io
             [_, _, ..] if found.iter().all(|path| path.is_dir()) && !same(&found) => {
                 link(&target, &found, &|_| true)?;
             }
-            [first, ..] => std::os::unix::fs::symlink(std::path::absolute(first)?, target)?,
+            [first, ..] => symlink(&std::path::absolute(first)?, &target)?,
             [] => {}
         }
     }
     Ok(())
 }
 
-/// All paths lead to one place.
 #[cfg(unix)]
+fn symlink(original: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(original, link)
+}
+
+#[cfg(not(unix))]
+fn symlink(_original: &Path, _link: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// All paths lead to one place.
 fn same(paths: &[PathBuf]) -> bool {
     let mut real = paths.iter().map(|path| path.canonicalize().ok());
     let first = real.next();
@@ -82,6 +97,7 @@ mod tests {
             ("a/nv/target", "a"),
             ("a/stdio.h", "a"),
             ("a/sys/stat.h", "a"),
+            ("a/unistd.h", "a"),
             ("a/cccl/cuda/std/cstdint", "a"),
             ("b/cuda_fp16.h", "b"),
             ("b/nv/detail/more", "b"),
@@ -102,8 +118,9 @@ mod tests {
             ("nv/detail/more", Some("b")),
             ("cuda/std/cstdint", Some("a")),
             ("cub/cub.cuh", Some("b")),
-            ("stdio.h", None),
+            ("stdio.h", Some("")),
             ("sys/stat.h", None),
+            ("unistd.h", None),
         ] {
             assert_eq!(read(name).as_deref(), text, "{name}");
         }

@@ -60,8 +60,6 @@ pub struct Job {
     pub headers: Vec<(String, String)>,
     /// Options without paths; the process adds the include folders.
     pub options: Vec<String>,
-    /// Include folders are searched only when the source includes something from them.
-    pub include: bool,
 }
 
 /// What came of it.

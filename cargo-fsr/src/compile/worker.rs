@@ -63,7 +63,7 @@ impl Worker {
         let arguments = Arguments {
             library: library.to_owned(),
             include: include::gather(folder.path(), include)?,
-            readable: include.to_vec(),
+            readable: [include, &[folder.path().to_owned()]].concat(),
             limits,
         };
         let mut command = Command::new(program);

@@ -21,8 +21,6 @@ const TOLD: usize = 10;
 pub(super) struct Checked {
     /// Messages, first ones first; empty when the source may be compiled.
     pub(super) refusals: String,
-    /// Headers of CUDA that it includes.
-    pub(super) cuda: Vec<String>,
     /// Names that look like CUDA's, and are not in this toolkit.
     pub(super) absent: Vec<String>,
 }

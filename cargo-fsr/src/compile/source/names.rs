@@ -68,7 +68,7 @@ pub(super) enum Name {
     /// Of the standard library, given by us.
     Standard,
     /// CUDA's.
-    Cuda(String),
+    Cuda,
     /// It would be CUDA's, and this toolkit does not have it; with the reason for a refusal.
     Absent(String, String),
     /// No name for a candidate, and why.
@@ -97,7 +97,7 @@ impl Known<'_> {
             return Name::Refused(format!("`#include {header}` is not for candidates; {}", self.may()));
         }
         match (self.in_toolkit)(name) {
-            true => Name::Cuda(name.to_owned()),
+            true => Name::Cuda,
             false => Name::Absent(
                 name.to_owned(),
                 format!("`#include {header}`: this CUDA toolkit has no such header"),

@@ -77,8 +77,7 @@ fn directive(line: &Line, known: &Known<'_>, checked: &mut Checked, fault: &mut 
     match first.word() {
         Some("include") => match rest {
             [Token { kind: Kind::Header(header), place }] => match known.judge(header) {
-                Name::Own | Name::Standard => {}
-                Name::Cuda(name) => checked.cuda.push(name),
+                Name::Own | Name::Standard | Name::Cuda => {}
                 Name::Absent(name, reason) => {
                     checked.absent.push(name);
                     fault(*place, reason);
