@@ -122,8 +122,8 @@ impl<'p> Device<'p> {
         let context =
             Context::open(ordinal).map_err(|error| HostError::NoDevice { message: error.to_string() })?;
         let mut facts = facts(&context).map_err(harness)?;
-        let mut timing = Timing::new(&context, facts.l2_bytes).map_err(harness)?;
-        facts.copy_bandwidth = timing.bandwidth(&context, facts.memory_bytes).map_err(harness)?;
+        let mut timing = Timing::new(&context, &facts).map_err(harness)?;
+        facts.copy_bandwidth = timing.bandwidth(&context, &facts).map_err(harness)?;
         self.open = Some(Opened {
             program: self.program,
             share: self.share.clone(),

@@ -2,6 +2,8 @@
 //!
 //! Owns the flush buffer. It never times a candidate on its own: the role does, between these events.
 
+use fsr_protocol::DeviceFacts;
+
 use crate::raw::{Context, CudaError, DeviceMemory, Event};
 
 /// Copies that the bandwidth is measured with; the first warms up.
@@ -10,23 +12,28 @@ const BANDWIDTH_COPIES: u32 = 6;
 /// Largest copy of the bandwidth measurement, bytes read.
 const BANDWIDTH_BYTES: u64 = 256 << 20;
 
+/// The same where times are modelled: one copy says as much as many, and each costs real time.
+const MODELLED_BYTES: u64 = 64 << 20;
+
 /// The clockwork of one device.
 pub(crate) struct Timing {
     pub(crate) start: Event,
     pub(crate) end: Event,
-    flush: DeviceMemory,
+    /// None where times are modelled, and no cache is.
+    flush: Option<DeviceMemory>,
 }
 
 impl Timing {
-    pub(crate) fn new(context: &Context, l2_bytes: u64) -> Result<Self, CudaError> {
+    pub(crate) fn new(context: &Context, facts: &DeviceFacts) -> Result<Self, CudaError> {
         // Twice the L2 displaces it whatever its replacement policy; a device that tells none gets 32 MiB.
-        let flush = if l2_bytes == 0 { 32 << 20 } else { 2 * l2_bytes as usize };
-        Ok(Self { start: context.event()?, end: context.event()?, flush: context.allocate(flush)? })
+        let bytes = if facts.l2_bytes == 0 { 32 << 20 } else { 2 * facts.l2_bytes as usize };
+        let flush = (!facts.modelled).then(|| context.allocate(bytes)).transpose()?;
+        Ok(Self { start: context.event()?, end: context.event()?, flush })
     }
 
     /// Enqueues writes to twice the L2, which displace everything else.
     pub(crate) fn flush(&self, context: &Context) -> Result<(), CudaError> {
-        context.fill(&self.flush, 0..self.flush.len(), 0)
+        self.flush.as_ref().map_or(Ok(()), |flush| context.fill(flush, 0..flush.len(), 0))
     }
 
     /// Nanoseconds of copies that move so many bytes, half read and half written, each after a flush.
@@ -52,10 +59,11 @@ impl Timing {
     }
 
     /// Bytes a second, reads and writes counted, of the fastest large copy.
-    pub(crate) fn bandwidth(&mut self, context: &Context, memory_bytes: u64) -> Result<f64, CudaError> {
-        let bytes = BANDWIDTH_BYTES.min(memory_bytes / 16) * 2;
-        let fastest =
-            self.copies(context, bytes, BANDWIDTH_COPIES)?.into_iter().fold(f64::INFINITY, f64::min);
+    pub(crate) fn bandwidth(&mut self, context: &Context, facts: &DeviceFacts) -> Result<f64, CudaError> {
+        let (most, copies) =
+            if facts.modelled { (MODELLED_BYTES, 1) } else { (BANDWIDTH_BYTES, BANDWIDTH_COPIES) };
+        let bytes = most.min(facts.memory_bytes / 16) * 2;
+        let fastest = self.copies(context, bytes, copies)?.into_iter().fold(f64::INFINITY, f64::min);
         Ok(if fastest > 0.0 && fastest.is_finite() { bytes as f64 / fastest * 1e9 } else { 0.0 })
     }
 }
