@@ -2,7 +2,7 @@
 //!
 //! What becomes of a kernel stands in words in its own source: `BROKEN` does not compile, `CRASH` fails while it
 //! runs, `WRONG` computes something else, `RACY` is found wrong on fresh inputs only, `DRIFT` in a timed launch only,
-//! `LATE` in the final check only; `ns=120` is its time, `ns16=90` its time when compiled for `TILE=16`.
+//! `LATE` in the final check only, `BAD16` when compiled for `TILE=16`; `ns=120` is its time, `ns16=90` its time when compiled for `TILE=16`.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -234,7 +234,8 @@ impl FakeJudge {
                 "case `n=1003`; first launch\n",
             );
         }
-        if says("WRONG") || (fresh && says("RACY")) || (fresh && seen > 1 && says("LATE")) {
+        let tile = candidate.tunables.get("TILE").is_some_and(|tile| says(&format!("BAD{tile} ")));
+        if tile || says("WRONG") || (fresh && says("RACY")) || (fresh && seen > 1 && says("LATE")) {
             let evidence = "case `n=1003`; first launch\noutput `y`: 3 of 1003 elements differ\n";
             return failure(FailureKind::Mismatch, "output `y` differs in 3 of 1003 elements", evidence);
         }

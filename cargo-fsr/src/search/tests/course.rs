@@ -182,6 +182,26 @@ fn tunables_are_swept_without_a_model() {
 }
 
 #[test]
+fn a_combination_that_fails_is_no_failure_of_the_kernel() {
+    let mut brief = brief();
+    brief.tunables.insert("TILE".to_owned(), vec![8, 16, 32]);
+    let script = Script::new(&[&["BAD16 ns8=180 ns16=10 ns32=150"], &["ns=1"]]);
+    let outcome = Bed::new(brief, 1, 2).run(&script).unwrap();
+    let text = script.prompt(2, 1).text;
+    assert!(text.contains("- With TILE=16: not valid\n- With TILE=32: 150 us"), "{text}");
+    assert_eq!(outcome.counts.valid, 2);
+}
+
+#[test]
+fn the_clock_is_spared_where_the_trial_has_decided() {
+    let mut bed = Bed::new(with_baseline(), 1, 1);
+    bed.run(&Script::new(&[&["ns=300"]])).unwrap();
+    let timed: Vec<_> = bed.judge.log.iter().filter(|line| line.starts_with("time")).collect();
+    // The baseline, the candidate's trial, the final check: no duel.
+    assert_eq!(timed.len(), 3, "{timed:?}");
+}
+
+#[test]
 fn a_cap_on_combinations_is_said_once() {
     let mut brief = brief();
     brief.tunables.insert("TILE".to_owned(), (1..=100).collect());

@@ -88,15 +88,16 @@ fn a_long_history_is_trimmed_by_rule() {
     let rounds: Vec<&[&str]> = rounds.iter().map(Vec::as_slice).collect();
     let script = Script::new(&rounds);
     let mut bed = Bed::new(with_baseline(), 2, 15);
-    bed.settings.prompt_bytes = 9000;
+    bed.settings.prompt_bytes = 6500;
     bed.run(&script).unwrap();
     let last = script.prompt(15, 1).text;
-    assert!(last.len() <= 9000, "{}", last.len());
+    assert!(last.len() <= 6500, "{}", last.len());
     assert!(last.contains("older attempts left out"), "{last}");
     assert!(last.contains("- r14-c2"), "the newest line stays");
     assert!(last.contains("A failure not to repeat: r14-c2"), "the newest failure stays in full");
     assert!(last.contains("Another good kernel: baseline"), "so does the best kernel");
     assert!(!last.contains("- r2-c1"), "the oldest line goes");
+    assert!(!last.contains("A failure not to repeat: r13-c2"), "and what does not fit");
 }
 
 #[test]
