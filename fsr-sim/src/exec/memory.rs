@@ -56,6 +56,12 @@ impl Shape {
         self.bytes * self.count
     }
 
+    /// The bits of one element.
+    #[inline(always)]
+    fn mask(self) -> u64 {
+        u64::MAX >> (64 - 8 * self.bytes)
+    }
+
     #[inline(always)]
     fn extend(self, value: u64) -> u64 {
         if !self.signed {
@@ -219,11 +225,6 @@ impl<'a> Exec<'a> {
         }
     }
 
-    /// What a lane stores of element `k`.
-    fn get_lane(&self, i: &Inst, shape: Shape, k: u32, lane: usize) -> u64 {
-        self.get(i, shape, k)[lane] & (u64::MAX >> (64 - 8 * shape.bytes))
-    }
-
     /// Values of element `k`'s register.
     #[inline(always)]
     fn get(&self, i: &Inst, shape: Shape, k: u32) -> [u64; 32] {
@@ -327,14 +328,16 @@ fn store_global_at(
                 buffer.mark(offset, size.into());
             }
         }
-        let mut unchanged = 0;
-        for lane in lanes(m) {
-            if let Some((buffer, offset)) = span.at(lane, addresses[lane]) {
-                let same = (0..shape.count).all(|k| {
-                    let at = offset + u64::from(k * shape.bytes);
-                    buffer.load(at, shape.bytes) == x.get_lane(i, shape, k, lane)
-                });
-                unchanged |= u32::from(same) << lane;
+        let mut unchanged = m;
+        for k in 0..shape.count {
+            let values = x.get(i, shape, k);
+            for lane in lanes(unchanged) {
+                if let Some((buffer, offset)) = span.at(lane, addresses[lane])
+                    && buffer.load(offset + u64::from(k * shape.bytes), shape.bytes)
+                        != values[lane] & shape.mask()
+                {
+                    unchanged &= !(1 << lane);
+                }
             }
         }
         x.race_global(&Touch { addresses, mask: m, size, write: true, strong: shape.strong, unchanged })?;
@@ -425,13 +428,17 @@ fn store_shared_at(
     x.own(Space::Shared, addresses, m, size, true, |a| x.block.shared.fits(a, size))?;
     x.count_shared(addresses, m, size);
     if x.full() {
-        let mut unchanged = 0;
-        for lane in lanes(m) {
-            let same = (0..shape.count).all(|k| {
+        let mut unchanged = m;
+        for k in 0..shape.count {
+            let values = x.get(i, shape, k);
+            for lane in lanes(unchanged) {
                 let at = addresses[lane] + u64::from(k * shape.bytes);
-                x.block.shared.load(at, shape.bytes) == x.get_lane(i, shape, k, lane)
-            });
-            unchanged |= u32::from(same && !x.block.shared.unwritten(addresses[lane], size)) << lane;
+                if x.block.shared.load(at, shape.bytes) != values[lane] & shape.mask()
+                    || x.block.shared.unwritten(addresses[lane], size)
+                {
+                    unchanged &= !(1 << lane);
+                }
+            }
         }
         x.check_shared_write(addresses, m, size, shape.strong, unchanged)?;
     }

@@ -98,9 +98,9 @@ impl Agent<'_> {
             return false;
         }
         if earlier.warp == me.warp {
-            return earlier.lanes & !me.lanes == 0
-                || earlier.epoch < me.epoch
-                || earlier.pc == me.pc && earlier.epoch == me.epoch;
+            // The same lane, an earlier epoch, or lanes of the same instruction.
+            let lanes = earlier.lanes | me.lanes;
+            return earlier.epoch < me.epoch || lanes.is_power_of_two() || earlier.pc == me.pc;
         }
         self.seen[usize::from(earlier.warp) & 31] >= earlier.epoch
     }
@@ -192,16 +192,15 @@ impl GlobalShadow {
         GlobalShadow { stripes: (0..STRIPES).map(|_| Mutex::default()).collect() }
     }
 
-    fn page<T>(&self, address: u64, f: impl FnOnce(&mut Shadow, u64) -> T) -> T {
-        let page = address / (PAGE as u64 * 4);
+    fn page<T>(&self, page: u64, f: impl FnOnce(&mut Shadow) -> T) -> T {
         let stripe = &self.stripes[(page as usize ^ (page >> 28) as usize) % STRIPES];
         let mut map = stripe.lock().unwrap_or_else(PoisonError::into_inner);
-        let shadow = map.entry(page).or_insert_with(|| Shadow::new(PAGE));
-        f(shadow, address % (PAGE as u64 * 4))
+        f(map.entry(page).or_insert_with(|| Shadow::new(PAGE)))
     }
 }
 
 /// An access of a warp to be judged.
+#[derive(Clone, Copy)]
 pub(super) struct Touch<'t> {
     pub addresses: &'t [u64; 32],
     pub mask: u32,
@@ -213,12 +212,40 @@ pub(super) struct Touch<'t> {
     pub unchanged: u32,
 }
 
+impl Touch<'_> {
+    /// Neighbouring lanes that read the same place together; writing lanes one by one. The first lane, and all.
+    fn groups(&self) -> impl Iterator<Item = (usize, u32)> {
+        let (addresses, write) = (self.addresses, self.write);
+        let mut left = self.mask;
+        std::iter::from_fn(move || {
+            if left == 0 {
+                return None;
+            }
+            let first = left.trailing_zeros() as usize;
+            let mut same = 1u32 << first;
+            if !write {
+                let mut lane = first + 1;
+                while lane < 32 && left >> lane & 1 == 1 && addresses[lane] == addresses[first] {
+                    same |= 1 << lane;
+                    lane += 1;
+                }
+            }
+            left &= !same;
+            Some((first, same))
+        })
+    }
+
+    fn judge(&self, lane: usize, entry: &mut Entry, agent: &Agent<'_>) -> Option<Record> {
+        if self.write { entry.write(agent, self.unchanged >> lane & 1 == 1) } else { entry.read(agent) }
+    }
+}
+
 impl Exec<'_> {
-    fn agent_record(&self, lane: usize, strong: bool) -> Record {
+    fn agent_record(&self, lanes: u32, strong: bool) -> Record {
         Record {
             block: self.block.linear + 1,
             epoch: self.block.clocks.epoch[self.warp.index as usize & 31],
-            lanes: 1 << lane,
+            lanes,
             pc: self.pc,
             warp: self.warp.index as u8,
             strong,
@@ -238,18 +265,19 @@ impl Exec<'_> {
         let inner = shadow.0.get_or_insert_with(|| Shadow::new(words));
         let mut found = None;
         let seen = self.block.clocks.seen[self.warp.index as usize & 31];
-        for lane in lanes(touch.mask) {
-            let agent = Agent { record: self.agent_record(lane, touch.strong), seen: &seen };
+        for (lane, same) in touch.groups() {
+            let agent = Agent { record: self.agent_record(same, touch.strong), seen: &seen };
             inner.touch(touch.addresses[lane], touch.size, |entry| {
                 // Records of earlier blocks mean nothing here.
-                for record in entry.reads.iter_mut().chain([&mut entry.write]) {
+                if entry.write.block != agent.record.block {
+                    entry.write = Record::default();
+                }
+                for record in &mut entry.reads {
                     if record.block != agent.record.block {
                         *record = Record::default();
                     }
                 }
-                let unchanged = touch.unchanged >> lane & 1 == 1;
-                let conflict = if touch.write { entry.write(&agent, unchanged) } else { entry.read(&agent) };
-                found = found.or(conflict.map(|record| (lane, record)));
+                found = found.or(touch.judge(lane, entry, &agent).map(|record| (lane, record)));
             });
         }
         self.block.shadow = shadow;
@@ -263,15 +291,20 @@ impl Exec<'_> {
         let Some(shadow) = &self.launch.races else { return Ok(()) };
         let seen = self.block.clocks.seen[self.warp.index as usize & 31];
         let mut found = None;
-        for lane in lanes(touch.mask) {
-            let agent = Agent { record: self.agent_record(lane, touch.strong), seen: &seen };
-            shadow.page(touch.addresses[lane], |page, offset| {
-                page.touch(offset, touch.size, |entry| {
-                    let unchanged = touch.unchanged >> lane & 1 == 1;
-                    let conflict =
-                        if touch.write { entry.write(&agent, unchanged) } else { entry.read(&agent) };
-                    found = found.or(conflict.map(|record| (lane, record)));
-                });
+        const PAGE_BYTES: u64 = PAGE as u64 * 4;
+        let mut left = touch.mask;
+        while left != 0 {
+            let page = touch.addresses[left.trailing_zeros() as usize] / PAGE_BYTES;
+            let here =
+                lanes(left).filter(|&l| touch.addresses[l] / PAGE_BYTES == page).fold(0, |m, l| m | 1 << l);
+            left &= !here;
+            shadow.page(page, |shadow| {
+                for (lane, same) in (Touch { mask: here, ..*touch }).groups() {
+                    let agent = Agent { record: self.agent_record(same, touch.strong), seen: &seen };
+                    shadow.touch(touch.addresses[lane] % PAGE_BYTES, touch.size, |entry| {
+                        found = found.or(touch.judge(lane, entry, &agent).map(|record| (lane, record)));
+                    });
+                }
             });
         }
         match found {

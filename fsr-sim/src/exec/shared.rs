@@ -110,17 +110,21 @@ impl Shared {
         }
     }
 
+    /// Whether bytes are marked: in `init`'s words, 32 bytes each; an aligned access never straddles two.
+    fn bits(offset: u64, size: u32) -> (usize, u32) {
+        ((offset / 32) as usize, (u32::MAX >> (32 - size.clamp(1, 32))) << (offset % 32))
+    }
+
     pub fn mark(&mut self, offset: u64, size: u32) {
-        for byte in offset..offset + u64::from(size) {
-            if let Some(word) = self.init.get_mut((byte / 32) as usize) {
-                *word |= 1 << (byte % 32);
-            }
+        let (word, bits) = Self::bits(offset, size);
+        if let Some(init) = self.init.get_mut(word) {
+            *init |= bits;
         }
     }
 
     pub fn unwritten(&self, offset: u64, size: u32) -> bool {
-        (offset..offset + u64::from(size))
-            .any(|byte| self.init.get((byte / 32) as usize).is_some_and(|word| word >> (byte % 32) & 1 == 0))
+        let (word, bits) = Self::bits(offset, size);
+        self.init.get(word).is_some_and(|init| init & bits != bits)
     }
 
     /// Passes over the banks that the active lanes' accesses of `size` bytes take: 32 banks of 4 bytes, accesses to
