@@ -1,6 +1,6 @@
 //! The course of a search: header, bench, given kernels, rounds, final check.
 
-use super::answer;
+use super::answer::{self, AnswerFault, Rejection};
 use super::attempt::Fate;
 use super::effects::{Effects, Halt, Referee, Rival};
 use super::ledger::Ledger;
@@ -338,6 +338,9 @@ impl Engine<'_> {
 /// What is wrong with a given kernel, and the evidence.
 fn in_words(fate: &Fate) -> (String, String) {
     match fate {
+        Fate::Rejected(Rejection { fault: AnswerFault::MissingEntry { missing, .. }, .. }) => {
+            (format!("does not define the entry `{missing}` as a __global__ function"), String::new())
+        }
         Fate::Rejected(rejection) => (format!("cannot be used: {}", rejection.fault), String::new()),
         Fate::NotCompiled(CompileFailure { log, .. }) => ("does not compile".to_owned(), log.clone()),
         Fate::Failed(failure) => (format!("is not valid: {}", failure.summary), failure.evidence.clone()),

@@ -129,7 +129,7 @@ fn a_baseline_that_does_not_work_ends_the_search_before_any_model_is_asked() {
     let mut brief = with_baseline();
     brief.entries = vec!["axpy".to_owned()];
     let error = Bed::new(brief, 1, 1).run(&Script::new(&[])).unwrap_err();
-    insta::assert_snapshot!(error, @"the baseline kernels/saxpy.cu cannot be used: no single code block defines all of axpy; missing beside the others: axpy");
+    insta::assert_snapshot!(error, @"the baseline kernels/saxpy.cu does not define the entry `axpy` as a __global__ function");
 }
 
 #[test]
