@@ -1,0 +1,97 @@
+//! Plain, reproducible PTX.
+
+use super::*;
+
+#[test]
+fn is_plain_and_says_its_compiler() {
+    let ptx = ptx(compiler().compile(&request(SAXPY)));
+    assert!(ptx.compiler.starts_with("12.8."), "{}", ptx.compiler);
+    assert_eq!(ptx.log, "");
+    assert_eq!(
+        ptx.flags,
+        ["--gpu-architecture=compute_90", "--std=c++17", "--device-as-default-execution-space"]
+    );
+    insta::assert_snapshot!(ptx.text);
+}
+
+#[test]
+fn is_the_same_from_every_process_and_line_ending() {
+    let source = format!("#include <cooperative_groups.h>\nnamespace {{ __device__ int c = 3; }}\n{SAXPY}");
+    let first = ptx(compiler().compile(&request(&source)));
+    let second = ptx(compiler().compile(&request(&source.replace('\n', "\r\n"))));
+    assert_eq!(first.text, second.text);
+}
+
+/// CUDA's headers hold assertions, and these the name of their file.
+#[test]
+#[cfg(unix)]
+fn is_the_same_wherever_the_toolkit_lies() {
+    let source = "#define _CG_DEBUG\n#include <cooperative_groups.h>\n\
+        extern \"C\" __global__ void k(int* x) { cooperative_groups::this_grid().sync(); x[0] = 1; }";
+    let here = ptx(compiler().compile(&request(source)));
+    let own = toolchain(VERSION);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let nvidia = own.library.ancestors().nth(3).unwrap();
+    for set in ["cuda_runtime", "cuda_nvcc", "cuda_cccl"] {
+        std::os::unix::fs::symlink(nvidia.join(set).join("include"), elsewhere.path().join(set)).unwrap();
+    }
+    let include = ["cuda_cccl", "cuda_nvcc", "cuda_runtime"].map(|set| elsewhere.path().join(set)).to_vec();
+    let moved = Toolchain { include, ..own };
+    let compiler = NvrtcCompiler::start(moved, &own_settings(), Limits::default()).unwrap();
+    let there = ptx(compiler.compile(&request(source)));
+    assert!(here.text.contains("__assertfail"), "no assertion is left: {}", here.text);
+    assert_eq!(here.text, there.text);
+}
+
+#[test]
+fn holds_nothing_that_the_kernel_does_not_use() {
+    let source = format!(
+        "#include <cooperative_groups.h>\n#include <cuda/std/limits>\n\
+         __constant__ float weights[4] = {{1, 2, 3, 4}};\n__device__ int unused;\n\
+         extern \"C\" __global__ void second(float* x) {{ x[0] = weights[threadIdx.x & 3]; }}\n{SAXPY}"
+    );
+    let entries = vec!["k".to_owned(), "second".to_owned()];
+    let ptx = ptx(compiler().compile(&CompileRequest { entries, ..request(&source) }));
+    assert!(ptx.text.contains("weights[16]"), "{}", ptx.text);
+    assert!(!ptx.text.contains("unused") && !ptx.text.contains("cuda3std"), "{}", ptx.text);
+    assert!(ptx.text.len() < 3000, "{} bytes", ptx.text.len());
+}
+
+#[test]
+fn follows_arch_and_defines() {
+    let source = "extern \"C\" __global__ void k(int* x) { x[0] = TILE + __CUDA_ARCH__; }";
+    let mut request = request(source);
+    request.defines.insert("TILE".to_owned(), 16);
+    let compiler = compiler();
+    let hopper = ptx(compiler.compile(&request));
+    assert!(hopper.text.contains(".target sm_90\n") && hopper.text.contains("916"), "{}", hopper.text);
+    assert_eq!(hopper.flags.last().unwrap(), "--define-macro=TILE=16");
+    request.arch = "sm_80".parse().unwrap();
+    assert!(ptx(compiler.compile(&request)).text.contains(".target sm_80\n"));
+    request.arch = "sm_90a".parse().unwrap();
+    assert!(ptx(compiler.compile(&request)).text.contains(".target sm_90a\n"));
+}
+
+#[test]
+fn is_as_plain_with_another_major_version() {
+    let compiler = NvrtcCompiler::start(toolchain("13.0"), &own_settings(), Limits::default()).unwrap();
+    let plain = ptx(compiler.compile(&request(SAXPY)));
+    assert!(plain.compiler.starts_with("13.0."), "{}", plain.compiler);
+    assert!(plain.text.starts_with(".version 9.0\n.target sm_90\n"), "{}", plain.text);
+    let source =
+        format!("#include <cooperative_groups/reduce.h>\n#include <mma.h>\n#include <cstdint>\n{SAXPY}");
+    let with_headers = ptx(compiler.compile(&request(&source)));
+    assert_eq!(with_headers.log, "");
+    assert_eq!(with_headers.text, plain.text);
+}
+
+#[test]
+fn comes_with_warnings_and_their_places() {
+    let source = "extern \"C\" __global__ void k(int* x) {\n    int idle = 3;\n    x[0] = 1;\n}\n";
+    let ptx = ptx(compiler().compile(&request(source)));
+    insta::assert_snapshot!(ptx.log, @r#"
+    kernel.cu:2:9: warning #177-D: variable "idle" was declared but never referenced
+          int idle = 3;
+              ^
+    "#);
+}
