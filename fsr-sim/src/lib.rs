@@ -69,7 +69,8 @@ mod program;
 pub use check::{Fault, FaultKind, Faults, Level};
 pub use count::{Counts, Traffic};
 pub use device::{
-    Arg, Device, Function, InvalidLaunch, LaunchConfig, LaunchError, LoadedModule, Module, Options, Report,
+    Arg, Device, Function, InvalidLaunch, LaunchConfig, LaunchError, LoadedModule, Module, Options, Output,
+    Report,
 };
 pub use memory::{BufferKind, MemoryError};
 pub use parse::ParseError;

@@ -107,6 +107,25 @@ fn errors_say_where() {
     insta::assert_snapshot!(messages.join("\n"));
 }
 
+#[test]
+fn what_means_nothing_is_refused_with_its_place() {
+    let cases = [
+        ".entry k() { .reg .f32 %f<3>; .reg .b32 %r; add.f32 %f1, %r, %nope; }",
+        ".entry k() { .reg .f32 %f<3>; .reg .b64 %rd; add.f32 %f1, %rd, %f2; }",
+        ".entry k() { bra nowhere; }",
+        ".entry k() { .reg .b128 %q<4000000000>; ret; }",
+        ".entry k() { .reg .b32 %r<3>; ld.global.v2.u32 {%r1, %r2, %r0}, [%r1]; }",
+        ".entry k() { .reg .b32 %r; mov.u32 %r, unknown_symbol; }",
+        ".entry k() { .local .b8 x[99999999]; ret; }",
+        ".global .u32 a; .global .u32 a;",
+    ];
+    let messages: Vec<String> = cases
+        .iter()
+        .map(|text| fsr_sim::Module::parse(&format!("{HEAD}{text}")).unwrap_err().to_string())
+        .collect();
+    insta::assert_snapshot!(messages.join("\n"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -122,8 +141,21 @@ proptest! {
         "add", ".f32", "|", ".entry", ".func", "k", ".param", ".align", "=", ".loc", ".section", ".callprototype", "\"s\"",
     ]), 0..60)) {
         let text = words.join(" ");
-        let _ = parse::parse(&format!("{HEAD}{text}"));
-        let _ = parse::parse(&format!("{HEAD}.entry k() {{ {text} }}"));
+        let _ = fsr_sim::Module::parse(&format!("{HEAD}{text}"));
+        let _ = fsr_sim::Module::parse(&format!("{HEAD}.entry k() {{ {text} }}"));
+    }
+
+    /// Words of one instruction swapped for words of another: everything parses, little makes sense.
+    #[test]
+    fn shuffled_operands_never_panic(pick in 0usize..64, swaps in prop::collection::vec((any::<u16>(), any::<u16>()), 1..12)) {
+        let all = kernels();
+        let text = &all[pick % all.len()].1;
+        let mut words: Vec<&str> = text.split_inclusive([' ', ',', ';', '\t', '.']).collect();
+        for (a, b) in swaps {
+            let (a, b) = (usize::from(a) % words.len(), usize::from(b) % words.len());
+            words.swap(a, b);
+        }
+        let _ = fsr_sim::Module::parse(&words.concat());
     }
 
     #[test]
@@ -134,7 +166,7 @@ proptest! {
         while !text.is_char_boundary(start) { start -= 1; }
         let mut end = (start + cut).min(text.len());
         while !text.is_char_boundary(end) { end += 1; }
-        let _ = parse::parse(&format!("{}{put}{}", &text[..start], &text[end..]));
+        let _ = fsr_sim::Module::parse(&format!("{}{put}{}", &text[..start], &text[end..]));
         let _ = parse::parse(&text[..start]);
     }
 }

@@ -538,10 +538,9 @@ impl Warp {
                 let handles = self.regs.cells::<u64>(inst.a);
                 let handle = handles[first as usize];
                 same = lanes(active).filter(|&l| handles[l] == handle).fold(0, |m, l| m | 1 << l);
-                match handle.checked_sub(super::FUNCTION_TAG) {
-                    Some(index) if index < kernel.functions.len() as u64 => index as u32,
-                    _ => return Err(trap(FaultKind::BadTarget, first)),
-                }
+                let place = handle.checked_sub(super::FUNCTION_TAG);
+                let found = kernel.functions.iter().position(|f| Some(u64::from(f.handle)) == place);
+                found.ok_or_else(|| trap(FaultKind::BadTarget, first))? as u32
             }
         };
         // Lanes that call another function come back to this instruction; predicated-off ones pass it.

@@ -319,6 +319,9 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                     }
                     for names in &declaration.names {
                         let count = names.count.unwrap_or(1);
+                        if count > MOST_ROWS {
+                            return Err(ParseError::new(declaration.pos, "too many registers"));
+                        }
                         let mut regs = Vec::new();
                         for _ in 0..count {
                             regs.push(
@@ -671,7 +674,8 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             }
             Place::Function(index) => {
                 self.taken.insert(index);
-                Ok(self.value(FUNCTION_TAG + u64::from(index), wide))
+                let handle = self.kernel.functions[index as usize].handle;
+                Ok(self.value(FUNCTION_TAG + u64::from(handle), wide))
             }
         }
     }
@@ -706,15 +710,14 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                 self.shared_of.insert(key, place);
                 Ok(place)
             }
-            Some((key, ModuleSymbol::Function(k))) => {
-                Ok(Place::Function(self.function_index(key, &self.scope.module.functions[*k])))
-            }
+            Some((key, ModuleSymbol::Function(k))) => Ok(Place::Function(self.function_index(key, *k))),
             Some((_, ModuleSymbol::Opaque)) => Err(Refusal::Unsupported),
             None => invalid(format!("unknown name `{name}`")),
         }
     }
 
-    fn function_index(&mut self, name: &'a str, function: &'m Function<'a>) -> u32 {
+    fn function_index(&mut self, name: &'a str, place: usize) -> u32 {
+        let function = &self.scope.module.functions[place];
         if let Some(index) = self.function_of.get(name) {
             return *index;
         }
@@ -734,6 +737,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         self.function_of.insert(name, index);
         self.kernel.functions.push(Callee {
             name: name.to_owned(),
+            handle: place as u32,
             body,
             params: Vec::new(),
             returns: Vec::new(),
@@ -810,11 +814,27 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
     pub fn call_site(&mut self, callee: Option<u32>, args: Vec<Param>, returns: Vec<Param>) -> u32 {
         match callee {
             Some(callee) => self.edges.push((self.current, callee)),
-            None => self.indirect.push(self.current),
+            None => {
+                self.indirect.push(self.current);
+                self.take_initialisers();
+            }
         }
         self.frame_row();
         self.kernel.calls.push(CallSite { callee, args, returns });
         self.kernel.calls.len() as u32 - 1
+    }
+
+    /// Functions whose addresses variables hold: an indirect call may reach them.
+    fn take_initialisers(&mut self) {
+        let scope = self.scope;
+        for init in scope.module.variables.iter().flat_map(|v| &v.init) {
+            if let parse::Init::Symbol { name, .. } = init
+                && let Some((key, ModuleSymbol::Function(k))) = scope.symbols.get_key_value(name)
+            {
+                let index = self.function_index(key, *k);
+                self.taken.insert(index);
+            }
+        }
     }
 
     /// A call-scope `.param` variable: its range in the frame.

@@ -289,6 +289,8 @@ pub(crate) enum Builtin {
 #[derive(Clone, Debug)]
 pub(crate) struct Callee {
     pub name: String,
+    /// Its place in the module: what its address is made of.
+    pub handle: u32,
     pub body: Body,
     pub params: Vec<Param>,
     pub returns: Vec<Param>,
