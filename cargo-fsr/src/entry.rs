@@ -45,7 +45,21 @@ pub fn tuned(
     Ok(Entry::new(manifest, &winner.ptx.text, &winner.source))
 }
 
-/// The entry of another arch's winner, recompiled for this one; validated where a device could load it.
+/// A kernel to be carried to an arch that it was not tuned for.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// CUDA C++.
+    pub source: String,
+    /// Tunables and launch parameters.
+    pub tunables: Tunables,
+    /// Who wrote it; none for the baseline.
+    pub model: Option<String>,
+    /// The run that it comes from.
+    pub run: String,
+}
+
+/// The entry of a kernel that was tuned for another arch and compiled for this one; validated where a device could
+/// load it.
 ///
 /// # Errors
 /// As [`tuned`].
@@ -53,21 +67,19 @@ pub fn compiled_only(
     kernel: &KernelSpec,
     arch: Arch,
     inputs: Inputs,
-    donor: &Entry,
+    carried: &Carried,
     ptx: &Ptx,
     validation: Option<(&Validation, &DeviceFacts)>,
 ) -> Result<Entry, HeaderError> {
-    let tunables: Tunables =
-        donor.manifest.tunables.iter().chain(&donor.manifest.launch).map(owned).collect();
     let manifest = Manifest {
         origin: Origin::CompiledOnly,
         validated: validation.map(|(validation, _)| validated(validation)).unwrap_or_default(),
         needs: validation.map(|(validation, _)| needs(validation)).unwrap_or_default(),
         device: validation.map(|(_, facts)| device(facts)),
-        model: donor.manifest.model.clone(),
-        ..bare(kernel, arch, inputs, &donor.manifest.run, ptx, &tunables)?
+        model: carried.model.clone(),
+        ..bare(kernel, arch, inputs, &carried.run, ptx, &carried.tunables)?
     };
-    Ok(Entry::new(manifest, &ptx.text, &donor.source))
+    Ok(Entry::new(manifest, &ptx.text, &carried.source))
 }
 
 /// The same entry for evidence that changed and was validated anew.

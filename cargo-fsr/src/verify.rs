@@ -3,8 +3,9 @@
 
 use fsr_build::spec::{ComputeCapability, KernelSpec};
 use fsr_build::store::Entry;
+use fsr_protocol::Tunables;
 
-use crate::compile::{CompileRequest, Compiled, Compiler, CompilerError};
+use crate::compile::{Compiled, Compiler, CompilerError};
 use crate::judge::{Executable, Failure, Judge, JudgeError, Validation, Verdict};
 use crate::project::{Package, ProjectError};
 
@@ -74,7 +75,8 @@ impl Verifier<'_> {
         kernel: &KernelSpec,
         entry: &Entry,
     ) -> Result<Verification, VerifyError> {
-        let ptx = match self.compiler.compile(&recompile(package, kernel, entry, entry.manifest.arch)?)? {
+        let request = package.brief(kernel, entry.manifest.arch)?.request(&entry.source, &values(entry));
+        let ptx = match self.compiler.compile(&request)? {
             Compiled::Failed(failure) => {
                 return Ok(Verification::OtherPtx {
                     what: format!("its source does not compile:\n{}", failure.log),
@@ -103,32 +105,13 @@ impl Verifier<'_> {
     }
 }
 
-/// The compilation that makes an entry's source into PTX for an arch.
-///
-/// # Errors
-/// When a header of the spec cannot be read.
-pub fn recompile(
-    package: &Package,
-    kernel: &KernelSpec,
-    entry: &Entry,
-    arch: fsr_build::spec::Arch,
-) -> Result<CompileRequest, ProjectError> {
-    let headers = package.brief(kernel, arch)?.headers;
-    Ok(CompileRequest {
-        source: entry.source.clone(),
-        entries: entry.manifest.entries.clone(),
-        arch,
-        defines: values(entry),
-        headers: headers.into_iter().map(|header| (header.path, header.text)).collect(),
-    })
-}
-
 /// Some PTX with the values that an entry chose.
 pub fn executable(entry: &Entry, ptx: &str) -> Executable {
     Executable { ptx: ptx.to_owned(), entries: entry.manifest.entries.clone(), tunables: values(entry) }
 }
 
-fn values(entry: &Entry) -> fsr_protocol::Tunables {
+/// Tunables and launch parameters that an entry chose.
+pub fn values(entry: &Entry) -> Tunables {
     let both = entry.manifest.tunables.iter().chain(&entry.manifest.launch);
     both.map(|(name, value)| (name.clone(), *value)).collect()
 }

@@ -189,16 +189,17 @@ impl Field<'_> {
     ) -> Result<Result<Clocked, Failure>, Halt> {
         match self.race(Purpose::Trial, origin, &executable)? {
             Err(failure) => Ok(Err(failure)),
-            Ok(Race { timing, baseline, .. }) => {
-                let score = self.score(&timing, baseline.as_ref());
+            Ok(Race { timing, best, baseline }) => {
+                let score = self.score(&timing, best.as_ref());
                 Ok(Ok(Clocked { ptx, executable, validation, timing, baseline, score }))
             }
         }
     }
 
-    /// Nanoseconds to rank by. What slowed the baseline in the same run, a lower clock say, is taken out.
-    fn score(&self, timing: &Timing, baseline: Option<&Timing>) -> f64 {
-        match (baseline, self.attempts.measured(Origin::Baseline)) {
+    /// Nanoseconds to rank by. What slowed the best so far in the same run, a lower clock say, is taken out. The best
+    /// is the ruler, not the baseline: it is what has to be beaten, and slow kernels can be unsteady ones.
+    fn score(&self, timing: &Timing, best: Option<&Timing>) -> f64 {
+        match (best, self.best().and_then(|best| self.attempts.measured(best))) {
             (Some(now), Some(measured)) => measured.score / speedup(timing, now),
             _ => timing.score(),
         }
@@ -236,7 +237,7 @@ impl Field<'_> {
                     }
                     Ok(race) => {
                         let won = race.best.as_ref().is_some_and(|best| beats(&race.timing, best));
-                        measured.score = self.score(&race.timing, race.baseline.as_ref());
+                        measured.score = self.score(&race.timing, race.best.as_ref());
                         measured.timing = race.timing;
                         measured.baseline = race.baseline;
                         self.attempts.set_fate(origin, Fate::Valid(Box::new(measured)));

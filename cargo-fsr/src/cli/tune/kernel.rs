@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fsr_build::spec::{Arch, ComputeCapability, KernelSpec};
-use fsr_build::store::{Entry, Origin as EntryOrigin, read_entry};
+use fsr_build::store::{DeviceKind, Entry, Origin as EntryOrigin, read_entry};
 
 use super::Tuning;
 use super::run::{self, Started};
@@ -11,14 +11,15 @@ use crate::cli::watch::{Watch, times};
 use crate::cli::{CommandError, rig};
 use crate::compile::{Compiled, Compiler, NvrtcCompiler};
 use crate::config::ModelConfig;
-use crate::entry;
+use crate::entry::{self, Carried};
 use crate::exit::Exit;
-use crate::journal::{self, FileJournal};
-use crate::judge::{HostJudge, Judge, Verdict};
+use crate::journal::{self, FileJournal, Journal, Record};
+use crate::judge::{Executable, HostJudge, Judge, Verdict};
 use crate::model::{CommandLimits, CommandModel, FilesModel, Model, Origin, ReplayModel};
 use crate::project::{HostSource, Package, Standing};
+use crate::search::answer;
 use crate::search::{Awaited, Outcome, RecordedOnly, Search, Stopped, Templates, Winner};
-use crate::verify::{Verification, Verifier, executable, recompile};
+use crate::verify::{self, Verification, Verifier};
 
 /// How one kernel's tuning ended.
 pub enum Tuned {
@@ -61,7 +62,9 @@ impl Tuning<'_> {
             run::start(&state, self.args, package, &inputs, recording.as_deref(), self.shell)?;
         let old = read_entry(&self.place.paths(package, &kernel.name, arch)).ok();
         let previous = match &recording {
-            Some(recording) => run::previous_sources(recording),
+            Some(recording) => {
+                journal::header(recording).map(|header| header.previous.clone()).unwrap_or_default()
+            }
             None => old.iter().map(|entry| entry.source.clone()).collect(),
         };
         let templates = match &self.config.templates {
@@ -78,7 +81,7 @@ impl Tuning<'_> {
                 (only, &mut recorded)
             }
         };
-        let outcome = Search {
+        let searched = Search {
             brief: &brief,
             settings: &settings,
             run: &facts,
@@ -92,7 +95,14 @@ impl Tuning<'_> {
             events: &watch,
             interrupt: self.interrupt,
         }
-        .run()?;
+        .run();
+        // Secret while candidates ran; from now on they explain the verdicts.
+        if let Rig::Machine { judge, .. } = &rig
+            && !judge.seeds().is_empty()
+        {
+            journal.append(Record::Seeds { seeds: judge.seeds().to_vec() })?;
+        }
+        let outcome = searched?;
         self.shell.detail("Journal", FileJournal::path(&journal).display());
 
         let stored = match (&outcome.stopped, &outcome.best) {
@@ -140,7 +150,7 @@ impl Tuning<'_> {
         Ok(complete)
     }
 
-    /// Compiles the winner for the archs that it was not tuned for.
+    /// Carries the winner to the archs that it was not tuned for; where it does not work, the baseline.
     fn other_archs(
         &self,
         package: &Package,
@@ -148,52 +158,98 @@ impl Tuning<'_> {
         donor: &Entry,
         rig: &mut Rig,
     ) -> Result<Tuned, CommandError> {
+        let states = package.examine(kernel);
+        let fresh = |arch| states.iter().any(|state| state.arch == arch && state.standing.is_fresh());
         let mut complete = true;
         for arch in package.spec.archs.iter().copied().filter(|arch| *arch != donor.manifest.arch) {
-            let states = package.examine(kernel);
-            let fresh = states.iter().any(|state| state.arch == arch && state.standing.is_fresh());
-            if fresh && self.place.is_package() && !self.args.force {
+            if self.place.is_package() && !self.args.force && fresh(arch) {
                 continue;
             }
             let Rig::Machine { compiler, judge } = rig else {
                 self.shell.note("Skipped", format_args!("{} {arch}: not in the recording", kernel.name));
                 continue;
             };
-            let request = recompile(package, kernel, donor, arch)?;
-            let ptx = match compiler.compile(&request)? {
-                Compiled::Ptx(ptx) => ptx,
-                Compiled::Failed(failure) => {
-                    complete = false;
-                    let log = failure.log;
-                    self.shell
-                        .fault("Failed", format_args!("{} does not compile for {arch}:\n{log}", kernel.name));
-                    continue;
+            let winner = Carried {
+                source: donor.source.clone(),
+                tunables: verify::values(donor),
+                model: donor.manifest.model.clone(),
+                run: donor.manifest.run.clone(),
+            };
+            let mut stored = false;
+            for carried in [Some(winner), self.baseline(package, kernel, donor, arch)?].into_iter().flatten()
+            {
+                let name = if carried.model.is_some() { "the winner" } else { "the baseline" };
+                match self.carry(package, kernel, &carried, arch, &**compiler, judge.as_mut())? {
+                    Ok(how) => {
+                        self.shell.status("Stored", format_args!("{} {arch}: {name}, {how}", kernel.name));
+                        stored = true;
+                        break;
+                    }
+                    Err(why) => {
+                        self.shell
+                            .warn(format_args!("{} {arch}: {name} does not work there: {why}", kernel.name));
+                    }
                 }
-            };
-            let facts = judge.bench()?.device;
-            let (major, minor) = facts.compute_capability;
-            let verdict = if arch.loads_on(ComputeCapability { major, minor }) {
-                Some(judge.validate_fresh(&executable(donor, &ptx.text))?)
-            } else {
-                None
-            };
-            let validation = match &verdict {
-                Some(Verdict::Invalid(failure)) => {
-                    complete = false;
-                    let summary = &failure.summary;
-                    self.shell
-                        .fault("Failed", format_args!("{} is not valid on {arch}: {summary}", kernel.name));
-                    continue;
-                }
-                Some(Verdict::Valid(validation)) => Some((validation, &facts)),
-                None => None,
-            };
-            let inputs = rig::inputs(package, kernel, arch)?;
-            let how = if validation.is_some() { "compiled and validated" } else { "compiled only" };
-            self.store(package, &entry::compiled_only(kernel, arch, inputs, donor, &ptx, validation)?)?;
-            self.shell.status("Stored", format_args!("{} {arch}: {how}", kernel.name));
+            }
+            complete &= stored;
         }
         Ok(if complete { Tuned::Stored } else { Tuned::Incomplete })
+    }
+
+    /// Compiles a kernel for an arch, validates it where the device loads that, and stores it. The inner result says
+    /// how far it was tried, or why it is not stored.
+    fn carry(
+        &self,
+        package: &Package,
+        kernel: &KernelSpec,
+        carried: &Carried,
+        arch: Arch,
+        compiler: &dyn Compiler,
+        judge: &mut dyn Judge,
+    ) -> Result<Result<&'static str, String>, CommandError> {
+        let request = package.brief(kernel, arch)?.request(&carried.source, &carried.tunables);
+        let ptx = match compiler.compile(&request)? {
+            Compiled::Ptx(ptx) => ptx,
+            Compiled::Failed(failure) => return Ok(Err(failure.log)),
+        };
+        let facts = judge.bench()?.device;
+        let (major, minor) = facts.compute_capability;
+        let validation = if arch.loads_on(ComputeCapability { major, minor }) {
+            let entries = kernel.entries.clone();
+            let executable =
+                Executable { ptx: ptx.text.clone(), entries, tunables: carried.tunables.clone() };
+            match judge.validate_fresh(&executable)? {
+                Verdict::Valid(validation) => Some(validation),
+                Verdict::Invalid(failure) => return Ok(Err(failure.summary)),
+            }
+        } else {
+            None
+        };
+        let inputs = rig::inputs(package, kernel, arch)?;
+        let evidence = validation.as_ref().map(|validation| (validation, &facts));
+        self.store(package, &entry::compiled_only(kernel, arch, inputs, carried, &ptx, evidence)?)?;
+        Ok(Ok(if validation.is_some() { "compiled and validated" } else { "compiled only" }))
+    }
+
+    /// The baseline with the winner's tunables, unless it is the winner.
+    fn baseline(
+        &self,
+        package: &Package,
+        kernel: &KernelSpec,
+        donor: &Entry,
+        arch: Arch,
+    ) -> Result<Option<Carried>, CommandError> {
+        let brief = package.brief(kernel, arch)?;
+        // A baseline without a usable source was an error of the search.
+        let source = brief.baseline.as_ref().and_then(|file| answer::check(&file.text, &brief).ok());
+        let Some(source) = source.filter(|source| source.text != donor.source) else { return Ok(None) };
+        let tunables = donor.manifest.tunables.iter().map(|(name, value)| (name.clone(), *value));
+        Ok(Some(Carried {
+            source: source.text,
+            tunables: tunables.chain(source.launch).collect(),
+            model: None,
+            run: donor.manifest.run.clone(),
+        }))
     }
 
     /// Entries whose evidence alone changed are validated again: no model has to be asked for them.
@@ -231,6 +287,18 @@ impl Tuning<'_> {
     }
 
     fn store(&self, package: &Package, entry: &Entry) -> Result<(), CommandError> {
+        let kind = |entry: &Entry| entry.manifest.device.as_ref().map(|device| device.kind);
+        let paths = self.place.paths(package, &entry.manifest.kernel, entry.manifest.arch);
+        if kind(entry) == Some(DeviceKind::Sim)
+            && let Ok(old) = read_entry(&paths)
+            && kind(&old) == Some(DeviceKind::Cuda)
+        {
+            return Err(CommandError::new(
+                Exit::Unsatisfied,
+                format!("{} was tuned on a GPU, and this run on none: it is kept", paths.manifest.display()),
+                "write elsewhere with --out DIR, or remove the entry first",
+            ));
+        }
         self.place.write(package, entry)?;
         // The cache is a convenience: a full disk there must not cost a winner here.
         if self.place.is_package()
@@ -282,7 +350,7 @@ impl Tuning<'_> {
     ) -> Result<(Rig, Arch), CommandError> {
         let version = package.spec.cuda;
         if self.args.verdicts
-            && let Some(header) = recording.and_then(run::header)
+            && let Some(header) = recording.and_then(journal::header)
         {
             return Ok((Rig::Recorded(RecordedOnly { cuda: version }), header.brief.arch));
         }

@@ -7,8 +7,7 @@ use fsr_build::key::Inputs;
 use crate::brief::Settings;
 use crate::cli::args::Tune;
 use crate::cli::{CommandError, Shell};
-use crate::journal::{Entry, FileJournal, Header, Journal, Record, SourceResult};
-use crate::model::Origin;
+use crate::journal::{Entry, FileJournal, Journal, header};
 use crate::project::Package;
 use crate::search::RunFacts;
 use crate::state::KernelState;
@@ -62,25 +61,4 @@ pub fn start(
         inputs: inputs.iter().map(|input| (input.name, input.digest.to_string())).collect::<BTreeMap<_, _>>(),
     };
     Ok(Started { facts, journal, settings })
-}
-
-/// The header of a journal.
-pub fn header(entries: &[Entry]) -> Option<&Header> {
-    entries.iter().find_map(|entry| match &entry.record {
-        Record::Header(header) => Some(header.as_ref()),
-        _ => None,
-    })
-}
-
-/// Sources that a recorded run was given before its first round.
-pub fn previous_sources(recording: &[Entry]) -> Vec<String> {
-    recording
-        .iter()
-        .filter_map(|entry| match &entry.record {
-            Record::Source { origin: Origin::Previous(_), result: SourceResult::Source(source) } => {
-                Some(source.text.clone())
-            }
-            _ => None,
-        })
-        .collect()
 }
