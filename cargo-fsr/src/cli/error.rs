@@ -95,6 +95,7 @@ impl CommandError {
             Self::Project(_) | Self::Template(_) => Exit::Input,
             Self::Config(ConfigError::NoModel) => Exit::Environment,
             Self::Config(_) => Exit::Input,
+            Self::Compiler(CompilerError::Target { .. } | CompilerError::Spec(_)) => Exit::Input,
             Self::Compiler(_) | Self::Install(_) | Self::State(_) | Self::Store(_) | Self::Header(_) => {
                 Exit::Environment
             }
@@ -110,6 +111,7 @@ fn search_exit(error: &SearchError) -> Exit {
         SearchError::Judge(error) => judge_exit(error),
         SearchError::NoTimedCase => Exit::Host,
         SearchError::Settings(_) => Exit::Usage,
+        SearchError::Compiler(CompilerError::Target { .. } | CompilerError::Spec(_)) => Exit::Input,
         SearchError::Compiler(_) | SearchError::Journal(_) | SearchError::DeviceChanged { .. } => {
             Exit::Environment
         }

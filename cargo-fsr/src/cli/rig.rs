@@ -86,17 +86,22 @@ pub fn judge(
     HostJudge::new(options)
 }
 
-/// The compiler that a spec pins: found, or installed where the network may be used.
+/// The compiler that a package pins: found, or installed where the network may be used. It knows all of the package's
+/// targets.
 pub fn compiler(
     config: &Config,
     project: &Project,
-    version: CudaVersion,
+    package: &Package,
     locking: Locking,
     shell: &Shell,
 ) -> Result<NvrtcCompiler, CommandError> {
+    let version = package.spec.cuda;
     let (toolchain, settings) = toolchain(config, project, version, locking, shell)?;
     shell.detail("Compiler", &toolchain);
-    Ok(NvrtcCompiler::start(toolchain, &settings, Limits::default())?)
+    let compiler = NvrtcCompiler::start(toolchain, &settings, Limits::default())?;
+    // A model is not worth asking for a target that nothing can be compiled for.
+    package.spec.archs.iter().try_for_each(|arch| compiler.check_target(arch))?;
+    Ok(compiler)
 }
 
 /// As [`compiler`], without starting it.

@@ -25,7 +25,7 @@ pub fn run(args: Verify, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Ex
     let mut faults = 0;
     let mut no_device = None;
     for (package, kernel) in project.kernels(&args.kernels)? {
-        let compiler = rig::compiler(&config, &project, package.spec.cuda, args.locking, shell)?;
+        let compiler = rig::compiler(&config, &project, package, args.locking, shell)?;
         let mut judge = match &no_device {
             None => {
                 let program = rig::host(&project, package, kernel, shell, interrupt)?;

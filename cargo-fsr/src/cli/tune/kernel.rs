@@ -356,7 +356,7 @@ impl Tuning<'_> {
         }
         // A host target that cargo cannot find is worth saying before a compiler is fetched.
         let _: HostSource = self.project.host_source(package, kernel)?;
-        let compiler = rig::compiler(&self.config, self.project, version, self.args.locking, self.shell)?;
+        let compiler = rig::compiler(&self.config, self.project, package, self.args.locking, self.shell)?;
         let program = rig::host(self.project, package, kernel, self.shell, self.interrupt)?;
         let mut judge =
             rig::judge(program, kernel, self.device, self.locks.clone(), self.shell, self.interrupt);
