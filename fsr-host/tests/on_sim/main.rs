@@ -4,7 +4,7 @@
 //! `Hosts`, loads one of the `kernels`, and looks at what the processes answer. Mind that `--test on_sim` alone builds no
 //! example, and runs the one of the last build.
 
-#![cfg(all(target_os = "linux", feature = "cudarc"))]
+#![cfg(target_os = "linux")]
 
 mod by_hand;
 mod hosts;
