@@ -17,6 +17,9 @@ use crate::raw::{Context, MappedMut, Pinned, Registered};
 /// Size of the buffer that stands between where a map cannot be page-locked.
 const BOUNCE: usize = 16 << 20;
 
+/// Set on systems that page-lock maps of files and then write elsewhere.
+const BOUNCE_ONLY: &str = "FSR_HOST_BOUNCE";
+
 /// The dump files of this process.
 #[derive(Default)]
 pub(crate) struct Dumps {
@@ -55,7 +58,11 @@ impl Dumps {
             if let Entry::Vacant(entry) = self.files.entry(key) {
                 let path = files::dump(share, dump.slot, case, *position);
                 let map = MappedMut::open(&path, buffer.range().len() as u64).map_err(io)?;
-                entry.insert(Registered::new(map).map_or_else(Target::Bounced, Target::Direct));
+                let target = match std::env::var_os(BOUNCE_ONLY) {
+                    Some(_) => Target::Bounced(map),
+                    None => Registered::new(map).map_or_else(Target::Bounced, Target::Direct),
+                };
+                entry.insert(target);
             }
         }
         let mut direct = Vec::new();

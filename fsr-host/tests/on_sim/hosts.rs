@@ -51,12 +51,16 @@ struct Process {
 }
 
 impl Process {
-    fn start(role: Role, share: &Path, driver: &Path) -> Self {
+    fn start(role: Role, share: &Path, driver: &Path, settings: &[(&str, &str)]) -> Self {
         let socket = share.join(format!("{role:?}.sock"));
         let listener = UnixListener::bind(&socket).unwrap();
         let environment = Environment { role, socket, share: share.to_owned() };
         let mut command = host_program(driver);
-        command.envs(environment.variables()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .envs(environment.variables())
+            .envs(settings.iter().copied())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let child = command.spawn().unwrap();
         let mut channel = Channel::new(listener.accept().unwrap().0).unwrap();
         assert_eq!(channel.receive::<Hello>().unwrap().role, role);
@@ -93,9 +97,14 @@ pub struct Hosts {
 
 impl Hosts {
     pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// The same with variables in the environment of both.
+    pub fn start_with(settings: &[(&str, &str)]) -> Self {
         let (share, driver) = (tempfile::tempdir().unwrap(), driver_folder());
-        let device = Process::start(Role::Device, share.path(), driver.path());
-        let reference = Process::start(Role::Reference, share.path(), driver.path());
+        let device = Process::start(Role::Device, share.path(), driver.path(), settings);
+        let reference = Process::start(Role::Reference, share.path(), driver.path(), settings);
         let mut hosts = Self { device, reference, _share: share, _driver: driver };
         match hosts.device(Request::Open { ordinal: 0 }) {
             Reply::Opened(facts) => assert!(facts.modelled && facts.copy_bandwidth > 0.0, "{facts:?}"),

@@ -116,6 +116,14 @@ fn a_panic_in_the_launch_is_a_fault_of_the_host_code() {
 }
 
 #[test]
+fn dumps_may_go_through_a_buffer_of_their_own() {
+    let mut hosts = Hosts::start_with(&[("FSR_HOST_BOUNCE", "1")]);
+    assert!(hosts.try_kernel("right").unwrap().comparison.is_match());
+    hosts.load(2, "lazy", 64);
+    assert_eq!(hosts.launch(2, 0).unwrap().comparison.outputs[0].untouched, 1000);
+}
+
+#[test]
 fn copies_are_timed() {
     let mut hosts = Hosts::start();
     let Reply::Calibrated { nanos } = hosts.device(Request::Calibrate { bytes: 1 << 20, samples: 3 }) else {
