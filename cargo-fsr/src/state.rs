@@ -4,7 +4,7 @@
 //! same kernel at once. Nothing here reads a journal.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -27,6 +27,14 @@ impl ProjectState {
     /// A folder that serves one project alone, as in a bundle.
     pub fn in_folder(folder: PathBuf) -> Self {
         Self { folder }
+    }
+
+    /// The newest run of a kernel, without taking its state: only to see how it stands.
+    ///
+    /// # Errors
+    /// When the folder is there and cannot be read.
+    pub fn latest_run(&self, package: &str, kernel: &str) -> Result<Option<Run>, StateError> {
+        latest_run(&self.folder.join(package).join(kernel))
     }
 
     /// Takes one kernel's state for as long as the result lives.
@@ -81,16 +89,38 @@ impl KernelState {
     /// # Errors
     /// When the folder cannot be read.
     pub fn latest_run(&self) -> Result<Option<Run>, StateError> {
-        let io = |source| StateError::Io { path: self.folder.clone(), source };
-        let mut ids = Vec::new();
-        for entry in std::fs::read_dir(&self.folder).map_err(io)? {
-            let name = entry.map_err(io)?.file_name();
-            if let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".jsonl")) {
-                ids.push(id.to_owned());
-            }
-        }
-        Ok(ids.into_iter().max().map(|id| Run { journal: self.folder.join(format!("{id}.jsonl")), id }))
+        latest_run(&self.folder)
     }
+}
+
+/// A run that ended before its first record holds nothing to go on with, and must not hide one that was paid for.
+fn latest_run(folder: &Path) -> Result<Option<Run>, StateError> {
+    let io = |source| StateError::Io { path: folder.to_owned(), source };
+    let listing = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        listing => listing.map_err(io)?,
+    };
+    let mut runs = Vec::new();
+    for entry in listing {
+        let name = entry.map_err(io)?.file_name();
+        if let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".jsonl")) {
+            runs.push(Run { id: id.to_owned(), journal: folder.join(format!("{id}.jsonl")) });
+        }
+    }
+    runs.sort_by(|a, b| b.id.cmp(&a.id));
+    for run in runs {
+        if has_record(&run.journal).map_err(|source| StateError::Io { path: run.journal.clone(), source })? {
+            return Ok(Some(run));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a journal has one whole line: its header.
+fn has_record(journal: &Path) -> io::Result<bool> {
+    let mut line = Vec::new();
+    BufReader::new(File::open(journal)?).read_until(b'\n', &mut line)?;
+    Ok(line.ends_with(b"\n"))
 }
 
 /// One run of a search.
@@ -149,8 +179,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let state = ProjectState::in_folder(folder.path().to_owned()).kernel("ops", "saxpy").expect("free");
         assert_eq!(state.latest_run().expect("readable"), None);
-        for id in ["0000000001-ffffff", "0000000002-000000"] {
-            std::fs::write(folder.path().join("ops/saxpy").join(format!("{id}.jsonl")), "")
+        // The third ended before its header was written.
+        for (id, text) in
+            [("0000000001-ffffff", "{}\n"), ("0000000002-000000", "{}\n{"), ("0000000003-000000", "{\"at\"")]
+        {
+            std::fs::write(folder.path().join("ops/saxpy").join(format!("{id}.jsonl")), text)
                 .expect("writable");
         }
         let latest = state.latest_run().expect("readable").expect("two runs");
