@@ -1,5 +1,7 @@
 //! One kernel: from its spec through the search to the entries of all its archs.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use fsr_build::spec::{Arch, ComputeCapability, KernelSpec};
@@ -13,7 +15,7 @@ use crate::compile::{Compiled, Compiler, NvrtcCompiler};
 use crate::config::ModelConfig;
 use crate::entry::{self, Carried};
 use crate::exit::Exit;
-use crate::journal::{self, FileJournal, Journal, Record};
+use crate::journal::{self, FileJournal, Journal, JournalError, Record};
 use crate::judge::{Executable, HostJudge, Judge, Verdict};
 use crate::model::{CommandLimits, CommandModel, FilesModel, Model, Origin, ReplayModel};
 use crate::project::{HostSource, Package, Standing};
@@ -313,7 +315,20 @@ impl Tuning<'_> {
         match &self.model {
             ModelConfig::Replay { folder } => {
                 let path = folder.join(format!("{}.jsonl", kernel.name));
-                Ok(Some(journal::read(&path)?))
+                match journal::read(&path) {
+                    Err(JournalError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                        Err(CommandError::new(
+                            Exit::Input,
+                            format!(
+                                "kernel `{}` is not recorded: there is no {}",
+                                kernel.name,
+                                path.display()
+                            ),
+                            "name the kernels that are, or tune it with another model",
+                        ))
+                    }
+                    read => Ok(Some(read?)),
+                }
             }
             _ => Ok(None),
         }
@@ -349,10 +364,10 @@ impl Tuning<'_> {
         recording: Option<&[journal::Entry]>,
     ) -> Result<(Rig, Arch), CommandError> {
         let version = package.spec.cuda;
-        if self.args.verdicts
-            && let Some(header) = recording.and_then(journal::header)
-        {
-            return Ok((Rig::Recorded(RecordedOnly { cuda: version }), header.brief.arch));
+        if self.args.verdicts {
+            let recorded = recording.and_then(journal::header);
+            let arch = recorded_for(package, kernel, recorded)?;
+            return Ok((Rig::Recorded(RecordedOnly { cuda: version }), arch));
         }
         // A host target that cargo cannot find is worth saying before a compiler is fetched.
         let _: HostSource = self.project.host_source(package, kernel)?;
@@ -373,6 +388,46 @@ impl Tuning<'_> {
         })?;
         Ok((Rig::Machine { compiler: Box::new(compiler), judge: Box::new(judge) }, arch))
     }
+}
+
+/// The arch of a recording whose verdicts may be repeated: they were made for this very spec. Otherwise an entry would
+/// claim that a kernel was validated by what it was never held against.
+fn recorded_for(
+    package: &Package,
+    kernel: &KernelSpec,
+    recorded: Option<&journal::Header>,
+) -> Result<Arch, CommandError> {
+    let refuse = |message: String| {
+        let help = "leave out --verdicts: the recorded answers are then judged anew, on a device";
+        Err(CommandError::new(Exit::Input, message, help))
+    };
+    let Some(header) = recorded else {
+        return refuse(format!("the recording of `{}` is empty", kernel.name));
+    };
+    let arch = header.brief.arch;
+    if !package.spec.archs.contains(&arch) {
+        return refuse(format!(
+            "the recording of `{}` is for {arch}, which the spec does not list",
+            kernel.name
+        ));
+    }
+    let now = rig::inputs(package, kernel, arch)?;
+    if header.key == now.key().to_string() {
+        return Ok(arch);
+    }
+    let now: BTreeMap<String, String> =
+        now.iter().map(|input| (input.name, input.digest.to_string())).collect();
+    let names: BTreeSet<&String> = header.inputs.keys().chain(now.keys()).collect();
+    let other: Vec<&str> = names
+        .into_iter()
+        .filter(|name| header.inputs.get(*name) != now.get(*name))
+        .map(String::as_str)
+        .collect();
+    refuse(format!(
+        "the recorded verdicts of `{}` are about another spec; different since: {}",
+        kernel.name,
+        other.join(", ")
+    ))
 }
 
 fn summary(kernel: &KernelSpec, arch: Arch, winner: &Winner) -> String {

@@ -1,0 +1,103 @@
+//! Repeating a recording from the command line: what its verdicts may stamp, and how a stopped run goes on. The example
+//! crate's kernels and their recorded dialogue serve as the project; neither a GPU nor a compiler is needed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// A package with the example crate's kernels, for one arch, and nothing tuned yet.
+struct Bed {
+    folder: TempDir,
+}
+
+/// How a command ended, and what it said on stderr.
+struct Said {
+    code: Option<i32>,
+    stderr: String,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../example-crate");
+        let bed = Self { folder: tempfile::tempdir().unwrap() };
+        for folder in ["cpp", "examples", "kernels", "src", "recorded"] {
+            copy(&example.join(folder), &bed.path(folder));
+        }
+        let manifest = fs::read_to_string(example.join("Cargo.toml")).unwrap();
+        let (_, spec) = manifest.split_once("[package.metadata.fsr]").unwrap();
+        let spec = spec.replacen("[\"sm_80\", \"sm_90\"]", "[\"sm_90\"]", 1);
+        bed.write(
+            "Cargo.toml",
+            &format!(
+                "[workspace]\n[package]\nname = \"ops\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+                 [package.metadata.fsr]{spec}"
+            ),
+        );
+        bed
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    /// `cargo fsr` in the package, with folders of its own for all that it keeps.
+    fn fsr(&self, line: &str) -> Said {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-fsr"));
+        command.args(line.split_whitespace()).current_dir(self.folder.path());
+        for name in ["CANDIDATES", "ROUNDS", "MODEL", "DEVICE"] {
+            command.env_remove(format!("FSR_{name}"));
+        }
+        for name in ["STATE", "CACHE", "CONFIG"] {
+            command.env(format!("FSR_{name}_DIR"), self.path(&name.to_lowercase()));
+        }
+        let output = command.output().unwrap();
+        Said { code: output.status.code(), stderr: String::from_utf8(output.stderr).unwrap() }
+    }
+
+    fn replay(&self, rest: &str) -> Said {
+        self.fsr(&format!("tune --model replay:recorded --verdicts {rest}"))
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+    }
+}
+
+#[test]
+fn verdicts_about_another_spec_stamp_nothing() {
+    let bed = Bed::new();
+    let baseline = "baseline = \"kernels/saxpy.cu\"";
+    let manifest = bed.read("Cargo.toml");
+    bed.write(
+        "Cargo.toml",
+        &manifest.replace(baseline, &format!("{baseline}\ntolerance = {{ rtol = 0.5, atol = 0.5 }}")),
+    );
+    let said = bed.replay("saxpy");
+    assert_eq!(said.code, Some(3), "{}", said.stderr);
+    assert!(said.stderr.contains("different since: tolerance"), "{}", said.stderr);
+    assert!(!bed.path("fsr").exists());
+}
+
+#[test]
+fn a_kernel_that_is_not_recorded_leaves_the_others_alone() {
+    let bed = Bed::new();
+    fs::remove_file(bed.path("recorded/saxpy.jsonl")).unwrap();
+    let said = bed.replay("saxpy transpose");
+    assert_eq!(said.code, Some(3), "{}", said.stderr);
+    assert!(said.stderr.contains("kernel `saxpy` is not recorded"), "{}", said.stderr);
+    assert!(bed.path("fsr/transpose/sm_90.ptx").exists());
+}
