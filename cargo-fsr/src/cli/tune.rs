@@ -21,6 +21,14 @@ mod run;
 use kernel::Tuned;
 use place::Place;
 
+/// A kernel to be tuned.
+struct Due<'a> {
+    package: &'a Package,
+    kernel: &'a KernelSpec,
+    /// Its last run was stopped before its end, and is taken up whatever is stored by now.
+    goes_on: bool,
+}
+
 /// What all kernels of one command share.
 struct Tuning<'a> {
     args: &'a Tune,
@@ -49,10 +57,14 @@ pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit
         false => ProjectState::of_workspace(&state_dir, &project.root),
     };
 
-    let due: Vec<(&Package, &KernelSpec)> = kernels
-        .into_iter()
-        .filter(|(package, kernel)| args.force || !all_fresh(package, kernel, shell))
-        .collect();
+    let mut due = Vec::new();
+    for (package, kernel) in kernels {
+        // A run that was stopped has stored its best so far, so that a fresh entry says nothing about its end.
+        let goes_on = args.resume && run::goes_on(&state, package, kernel, args.rounds, shell)?;
+        if goes_on || args.force || !all_fresh(package, kernel, shell) {
+            due.push(Due { package, kernel, goes_on });
+        }
+    }
     if due.is_empty() {
         shell.status("Finished", "every kernel is fresh; --force tunes anyway");
         return Ok(Exit::Success);
@@ -89,15 +101,16 @@ fn all_fresh(package: &Package, kernel: &KernelSpec, shell: &Shell) -> bool {
 }
 
 impl Tuning<'_> {
-    fn all(&self, due: &[(&Package, &KernelSpec)]) -> Result<Exit, CommandError> {
+    fn all(&self, due: &[Due<'_>]) -> Result<Exit, CommandError> {
         let mut exit = Exit::Success;
         let mut awaited = Vec::new();
-        for (package, kernel) in due {
-            if !self.args.force && self.restore(package, kernel)? {
+        for Due { package, kernel, goes_on } in due {
+            let anew = self.args.force || *goes_on;
+            if !anew && self.restore(package, kernel)? {
                 continue;
             }
             self.shell.status("Tuning", format_args!("{} of {}", kernel.name, package.spec.package));
-            match self.kernel(package, kernel) {
+            match self.kernel(package, kernel, anew) {
                 Ok(Tuned::Stored) => {}
                 Ok(Tuned::Incomplete) => exit = worse(exit, Exit::Unsatisfied),
                 Ok(Tuned::Awaiting(mut prompts)) => {

@@ -6,7 +6,7 @@
 
 mod file;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod memory;
 mod record;
 

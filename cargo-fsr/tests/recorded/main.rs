@@ -93,6 +93,29 @@ fn verdicts_about_another_spec_stamp_nothing() {
 }
 
 #[test]
+fn a_stopped_run_goes_on_where_something_fresh_is_stored_already() {
+    let bed = Bed::new();
+    assert_eq!(bed.replay("saxpy").code, Some(0));
+    let stored = bed.read("fsr/saxpy/sm_90.toml");
+
+    // The same again, and the recording ends in the second round.
+    let whole = bed.read("recorded/saxpy.jsonl");
+    let end = whole.find("{\"kernel\":\"saxpy\",\"round\":2,\"slot\":2}").unwrap();
+    bed.write("recorded/saxpy.jsonl", &whole[..end]);
+    let said = bed.replay("--force saxpy");
+    assert_eq!(said.code, Some(4), "{}", said.stderr);
+    assert_eq!(bed.read("fsr/saxpy/sm_90.toml"), stored);
+
+    bed.write("recorded/saxpy.jsonl", &whole);
+    let said = bed.replay("--resume saxpy");
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(said.stderr.contains("Stored"), "{}", said.stderr);
+    // Once it has come to its end there is nothing to go on with.
+    let said = bed.replay("--resume saxpy");
+    assert!(said.stderr.contains("every kernel is fresh"), "{}", said.stderr);
+}
+
+#[test]
 fn a_kernel_that_is_not_recorded_leaves_the_others_alone() {
     let bed = Bed::new();
     fs::remove_file(bed.path("recorded/saxpy.jsonl")).unwrap();

@@ -44,17 +44,21 @@ enum Rig {
 }
 
 impl Tuning<'_> {
-    pub(super) fn kernel(&self, package: &Package, kernel: &KernelSpec) -> Result<Tuned, CommandError> {
+    /// Tunes one kernel; `anew` also where an entry is fresh.
+    pub(super) fn kernel(
+        &self,
+        package: &Package,
+        kernel: &KernelSpec,
+        anew: bool,
+    ) -> Result<Tuned, CommandError> {
         let state = self.state.kernel(&package.spec.package, &kernel.name)?;
         let recording = self.recording(kernel)?;
         let (mut rig, arch) = self.rig(package, kernel, recording.as_deref())?;
-        if !self.args.force
-            && let Rig::Machine { compiler, judge } = &mut rig
-        {
+        if !anew && let Rig::Machine { compiler, judge } = &mut rig {
             let mut verifier = Verifier { compiler: compiler.as_ref(), judge: Some(judge.as_mut()) };
             self.restamp(package, kernel, &mut verifier)?;
             if let Some(donor) = self.donor(package, kernel) {
-                return self.other_archs(package, kernel, &donor, &mut rig);
+                return self.other_archs(package, kernel, &donor, anew, &mut rig);
             }
         }
 
@@ -107,10 +111,8 @@ impl Tuning<'_> {
         let outcome = searched?;
         self.shell.detail("Journal", FileJournal::path(&journal).display());
 
-        let stored = match (&outcome.stopped, &outcome.best) {
-            // Half a round is no reason to replace what is there.
-            (Stopped::Awaiting(_), _) | (_, None) => None,
-            (_, Some(winner)) => {
+        let stored = match &outcome.best {
+            Some(winner) if is_kept(&outcome.stopped, outcome.rounds, old.is_some()) => {
                 let mut made = entry::tuned(kernel, arch, inputs, &facts.run, &outcome, winner)?;
                 if let (Origin::Previous(_), Some(old)) = (winner.origin, &old) {
                     made.manifest.model.clone_from(&old.manifest.model);
@@ -119,8 +121,9 @@ impl Tuning<'_> {
                 self.shell.status("Stored", summary(kernel, arch, winner));
                 Some(made)
             }
+            _ => None,
         };
-        self.finish(package, kernel, outcome, stored, &mut rig)
+        self.finish(package, kernel, outcome, stored, anew, &mut rig)
     }
 
     fn finish(
@@ -129,6 +132,7 @@ impl Tuning<'_> {
         kernel: &KernelSpec,
         outcome: Outcome,
         stored: Option<Entry>,
+        anew: bool,
         rig: &mut Rig,
     ) -> Result<Tuned, CommandError> {
         match outcome.stopped {
@@ -137,7 +141,7 @@ impl Tuning<'_> {
             Stopped::Rounds | Stopped::Plateau { .. } | Stopped::Model { .. } => {}
         }
         let complete = match &stored {
-            Some(donor) => self.other_archs(package, kernel, donor, rig)?,
+            Some(donor) => self.other_archs(package, kernel, donor, anew, rig)?,
             None => {
                 let answers = outcome.counts.answers;
                 self.shell
@@ -158,13 +162,14 @@ impl Tuning<'_> {
         package: &Package,
         kernel: &KernelSpec,
         donor: &Entry,
+        anew: bool,
         rig: &mut Rig,
     ) -> Result<Tuned, CommandError> {
         let states = package.examine(kernel);
         let fresh = |arch| states.iter().any(|state| state.arch == arch && state.standing.is_fresh());
         let mut complete = true;
         for arch in package.spec.archs.iter().copied().filter(|arch| *arch != donor.manifest.arch) {
-            if self.place.is_package() && !self.args.force && fresh(arch) {
+            if self.place.is_package() && !anew && fresh(arch) {
                 continue;
             }
             let Rig::Machine { compiler, judge } = rig else {
@@ -430,9 +435,33 @@ fn recorded_for(
     ))
 }
 
+/// Whether a search's best is stored. Half a round is no reason to replace what is there; nor is a search that was
+/// interrupted before its first round, when the earlier winner had perhaps not been tried yet.
+fn is_kept(stopped: &Stopped, rounds: u32, replaces: bool) -> bool {
+    match stopped {
+        Stopped::Awaiting(_) => false,
+        Stopped::Interrupted => rounds > 0 || !replaces,
+        Stopped::Rounds | Stopped::Plateau { .. } | Stopped::Model { .. } => true,
+    }
+}
+
 fn summary(kernel: &KernelSpec, arch: Arch, winner: &Winner) -> String {
     let speedup =
         winner.speedup.map(|ratio| format!(", {ratio:.2}x the baseline's speed")).unwrap_or_default();
     let doubt = if winner.confirmed { "" } else { ", not timed afresh" };
     format!("{} {arch}: {}, {}{speedup}{doubt}", kernel.name, winner.origin, times(&winner.timing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_early_interrupt_replaces_nothing() {
+        assert!(!is_kept(&Stopped::Interrupted, 0, true));
+        assert!(is_kept(&Stopped::Interrupted, 0, false));
+        assert!(is_kept(&Stopped::Interrupted, 1, true));
+        assert!(!is_kept(&Stopped::Awaiting(Vec::new()), 3, false));
+        assert!(is_kept(&Stopped::Rounds, 3, true));
+    }
 }

@@ -3,20 +3,62 @@
 use std::collections::BTreeMap;
 
 use fsr_build::key::Inputs;
+use fsr_build::spec::KernelSpec;
 
 use crate::brief::Settings;
 use crate::cli::args::Tune;
 use crate::cli::{CommandError, Shell};
-use crate::journal::{Entry, FileJournal, Journal, header};
+use crate::journal::{self, Entry, FileJournal, Journal, Record, StopReason, header};
 use crate::project::Package;
 use crate::search::RunFacts;
-use crate::state::KernelState;
+use crate::state::{KernelState, ProjectState};
 
 /// A run that can be searched.
 pub struct Started {
     pub facts: RunFacts,
     pub journal: FileJournal,
     pub settings: Settings,
+}
+
+/// Whether `--resume` goes on with the kernel's last run: it was made for the spec as it is now, and it was stopped
+/// before its end, or more rounds are asked for than it had.
+pub fn goes_on(
+    state: &ProjectState,
+    package: &Package,
+    kernel: &KernelSpec,
+    rounds: Option<u32>,
+    shell: &Shell,
+) -> Result<bool, CommandError> {
+    let Some(run) = state.latest_run(&package.spec.package, &kernel.name)? else { return Ok(false) };
+    let entries = match journal::read(&run.journal) {
+        Ok(entries) => entries,
+        Err(error) => {
+            shell.warn(format_args!("{}: its last run cannot be taken up: {error}", kernel.name));
+            return Ok(false);
+        }
+    };
+    let Some(then) = header(&entries) else { return Ok(false) };
+    // A file that cannot be read is told where the kernel is examined.
+    let same_spec = Inputs::of(&package.spec, kernel, &then.brief.arch)
+        .is_ok_and(|now| now.key().to_string() == then.key && then.brief.kernel == kernel.name);
+    Ok(same_spec && !is_finished(&entries, rounds))
+}
+
+/// Whether a run came to its end, and had all the rounds that are wanted.
+fn is_finished(entries: &[Entry], rounds: Option<u32>) -> bool {
+    let last = entries.iter().rev().find(|entry| !matches!(entry.record, Record::Seeds { .. }));
+    let ended = last.is_some_and(|entry| match &entry.record {
+        Record::Stopped { reason } => {
+            matches!(reason, StopReason::Rounds | StopReason::Plateau { .. })
+        }
+        _ => false,
+    });
+    let settings = entries.iter().rev().find_map(|entry| match &entry.record {
+        Record::Resumed { settings, .. } => Some(settings),
+        Record::Header(header) => Some(&header.settings),
+        _ => None,
+    });
+    ended && settings.is_none_or(|had| rounds.is_none_or(|rounds| rounds <= had.rounds))
 }
 
 /// Begins a run, or takes up the last one where `--resume` asks for it.
@@ -61,4 +103,41 @@ pub fn start(
         inputs: inputs.iter().map(|input| (input.name, input.digest.to_string())).collect::<BTreeMap<_, _>>(),
     };
     Ok(Started { facts, journal, settings })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::fixture::header;
+
+    fn entries(records: impl IntoIterator<Item = Record>) -> Vec<Entry> {
+        [header()].into_iter().chain(records).map(|record| Entry { at: 0, record }).collect()
+    }
+
+    fn stopped(reason: StopReason) -> Record {
+        Record::Stopped { reason }
+    }
+
+    #[test]
+    fn only_a_run_at_its_end_is_finished() {
+        let finished = |records: Vec<Record>| is_finished(&entries(records), None);
+        assert!(!finished(vec![]));
+        assert!(!finished(vec![stopped(StopReason::Interrupted)]));
+        assert!(!finished(vec![stopped(StopReason::Awaiting), Record::Seeds { seeds: Vec::new() }]));
+        assert!(finished(vec![stopped(StopReason::Rounds)]));
+        assert!(finished(vec![
+            stopped(StopReason::Plateau { rounds: 2 }),
+            Record::Seeds { seeds: Vec::new() }
+        ]));
+        let more = Record::Resumed { tool: String::new(), settings: Settings::default() };
+        assert!(!finished(vec![stopped(StopReason::Rounds), more]));
+    }
+
+    #[test]
+    fn more_rounds_than_it_had_are_something_to_do() {
+        let run = entries([stopped(StopReason::Rounds)]);
+        let had = Settings::default().rounds;
+        assert!(is_finished(&run, Some(had)));
+        assert!(!is_finished(&run, Some(had + 1)));
+    }
 }
