@@ -1,0 +1,11 @@
+//! What the tests stand on: temporary projects, the program under test, the CPU device, scripted models.
+//!
+//! Nothing here asserts what a test is about; a fixture that cannot be made panics.
+
+mod command;
+mod fixture;
+mod machine;
+mod project;
+
+pub use fixture::ANSWERS;
+pub use project::Project;
