@@ -17,6 +17,7 @@ pub mod entry;
 pub mod exit;
 pub mod journal;
 pub mod judge;
+mod lock;
 pub mod model;
 pub mod project;
 pub mod report;

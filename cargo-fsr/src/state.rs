@@ -10,6 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use fsr_build::spec::Digest;
 
+use crate::lock::try_lock;
+
 /// The state of one project.
 #[derive(Clone, Debug)]
 pub struct ProjectState {
@@ -52,7 +54,7 @@ impl ProjectState {
             .truncate(false)
             .open(folder.join("lock"))
             .map_err(io)?;
-        match lock.try_lock() {
+        match try_lock(&lock) {
             Ok(()) => {
                 // For the message of whoever comes second.
                 lock.set_len(0).and_then(|()| write!(lock, "{}", std::process::id())).map_err(io)?;

@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Deserialize;
 
 use super::{Entry, FORMAT, Journal, JournalError, Record};
+use crate::lock::try_lock;
 
 /// A journal that is open for more, locked against other runs.
 #[derive(Debug)]
@@ -67,7 +68,7 @@ impl FileJournal {
     }
 
     fn lock(path: PathBuf, file: File) -> Result<Self, JournalError> {
-        match file.try_lock() {
+        match try_lock(&file) {
             Ok(()) => Ok(Self { path, file, entries: Vec::new(), broken: false }),
             Err(TryLockError::WouldBlock) => Err(JournalError::Locked { path }),
             // A file system without locks is no reason to refuse a search; the store has a lock of its own.
