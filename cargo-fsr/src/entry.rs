@@ -88,6 +88,12 @@ pub fn restamped(entry: Entry, inputs: Inputs, validation: &Validation) -> Entry
     Entry::new(manifest, &entry.ptx, &entry.source)
 }
 
+/// Whether an entry would put what the CPU device modelled in place of what a GPU measured.
+pub fn lowers(old: &Entry, new: &Entry) -> bool {
+    let kind = |entry: &Entry| entry.manifest.device.as_ref().map(|device| device.kind);
+    kind(new) == Some(DeviceKind::Sim) && kind(old) == Some(DeviceKind::Cuda)
+}
+
 fn bare(
     kernel: &KernelSpec,
     arch: Arch,

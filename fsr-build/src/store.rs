@@ -23,7 +23,7 @@ pub use manifest::{
     Compiler, Device, DeviceKind, FORMAT, LaunchNeeds, Manifest, ManifestError, Origin, PtxFacts, PtxHeader,
     Spread, TimeKind, TimedCase, ValidatedCase,
 };
-pub use status::{Examined, Status, examine};
+pub use status::{Examined, Status, examine, examine_at};
 pub use write::{recover, remove_entry, write_entry};
 
 /// The folder beside a package's `Cargo.toml` that holds its entries.

@@ -4,12 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fsr_build::spec::KernelSpec;
+use fsr_build::store::read_entry;
 
 use super::args::Tune;
 use super::rig::{self, DeviceChoice, Interrupt};
 use super::{CommandError, Shell, here};
 use crate::cache::{Cache, Found};
 use crate::config::{Config, ModelConfig};
+use crate::entry;
 use crate::exit::Exit;
 use crate::project::{Package, Project, bundle};
 use crate::state::ProjectState;
@@ -19,7 +21,7 @@ mod place;
 mod run;
 
 use kernel::Tuned;
-use place::Place;
+pub use place::Place;
 
 /// A kernel to be tuned.
 struct Due<'a> {
@@ -152,7 +154,12 @@ impl Tuning<'_> {
                 continue;
             }
             let inputs = rig::inputs(package, kernel, state.arch)?;
-            match self.cache.find(&kernel.name, state.arch, &inputs) {
+            let paths = self.place.paths(package, &kernel.name, state.arch);
+            match self.cache.find(kernel, state.arch, &inputs) {
+                // What is stored is not fresh, and still worth more than a model of a GPU.
+                Found::Entry(entry) if read_entry(&paths).is_ok_and(|old| entry::lowers(&old, &entry)) => {
+                    missing = true;
+                }
                 Found::Entry(entry) => {
                     self.place.write(package, &entry)?;
                     self.shell

@@ -93,8 +93,12 @@ pub struct Examined {
 /// A build passes what it can see ([`Observed::of`]). A check insists on every input: it passes
 /// [`Inputs::of`](crate::key::Inputs::of), which fails where a file is absent.
 pub fn examine(root: &Path, kernel: &KernelSpec, arch: Arch, now: &Observed) -> Examined {
-    let paths = EntryPaths::in_package(root, &kernel.name, arch);
-    let entry = match read_entry(&paths) {
+    examine_at(&EntryPaths::in_package(root, &kernel.name, arch), kernel, arch, now)
+}
+
+/// As [`examine`], for an entry that lies elsewhere, such as in a cache.
+pub fn examine_at(paths: &EntryPaths, kernel: &KernelSpec, arch: Arch, now: &Observed) -> Examined {
+    let entry = match read_entry(paths) {
         Ok(entry) => entry,
         Err(error) => return Examined { status: unreadable(error), entry: None },
     };
@@ -103,7 +107,7 @@ pub fn examine(root: &Path, kernel: &KernelSpec, arch: Arch, now: &Observed) -> 
         Status::Stale { changes }
     } else if let Some(reason) = contradiction(kernel, arch, &entry.manifest) {
         let error = ManifestError::Contradiction { reason }.into();
-        let error = ReadError::Manifest { file: paths.manifest, error };
+        let error = ReadError::Manifest { file: paths.manifest.clone(), error };
         return Examined { status: Status::Unreadable { error }, entry: None };
     } else if changes.is_empty() {
         Status::Fresh

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use fsr_build::spec::{Arch, ComputeCapability, KernelSpec};
-use fsr_build::store::{DeviceKind, Entry, Origin as EntryOrigin, read_entry};
+use fsr_build::store::{Entry, Origin as EntryOrigin, read_entry};
 
 use super::Tuning;
 use super::run::{self, Started};
@@ -294,12 +294,8 @@ impl Tuning<'_> {
     }
 
     fn store(&self, package: &Package, entry: &Entry) -> Result<(), CommandError> {
-        let kind = |entry: &Entry| entry.manifest.device.as_ref().map(|device| device.kind);
         let paths = self.place.paths(package, &entry.manifest.kernel, entry.manifest.arch);
-        if kind(entry) == Some(DeviceKind::Sim)
-            && let Ok(old) = read_entry(&paths)
-            && kind(&old) == Some(DeviceKind::Cuda)
-        {
+        if read_entry(&paths).is_ok_and(|old| entry::lowers(&old, entry)) {
             return Err(CommandError::new(
                 Exit::Unsatisfied,
                 format!("{} was tuned on a GPU, and this run on none: it is kept", paths.manifest.display()),
