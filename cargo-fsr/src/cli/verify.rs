@@ -6,12 +6,14 @@ use fsr_build::store::{Status, write_entry};
 
 use super::args::Verify;
 use super::rig::{self, Interrupt};
+use super::tune::Place;
 use super::{CommandError, Shell, here};
 use crate::config::Config;
 use crate::entry;
 use crate::exit::Exit;
 use crate::judge::{Judge, JudgeError};
 use crate::project::{EntryState, Project, Standing, bundle};
+use crate::state::ProjectState;
 use crate::verify::{PtxComparison, Verification, Verifier};
 
 pub fn run(args: Verify, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit, CommandError> {
@@ -21,10 +23,20 @@ pub fn run(args: Verify, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Ex
     };
     let config = Config::read(&project.root)?;
     let state_dir = if project.is_bundle() { bundle::state(&project.root) } else { config.state_dir() };
+    let state = match project.is_bundle() {
+        true => ProjectState::in_folder(state_dir.clone()),
+        false => ProjectState::of_workspace(&state_dir, &project.root),
+    };
     let device = args.device.parse()?;
+    let place = Place::new(args.out.as_deref());
     let mut faults = 0;
     let mut no_device = None;
     for (package, kernel) in project.kernels(&args.kernels)? {
+        // A search may be writing the same entries.
+        let _held = match args.update {
+            true => Some(state.kernel(&package.spec.package, &kernel.name)?),
+            false => None,
+        };
         let compiler = rig::compiler(&config, &project, package, args.locking, shell)?;
         let mut judge = match &no_device {
             None => {
@@ -45,7 +57,7 @@ pub fn run(args: Verify, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Ex
         };
         let mut verifier =
             Verifier { compiler: &compiler, judge: judge.as_mut().map(|judge| judge as &mut dyn Judge) };
-        for state in package.examine(kernel) {
+        for state in package.examine_in(kernel, |arch| place.paths(package, &kernel.name, arch)) {
             let subject = format!("{} {} {}", package.spec.package, kernel.name, state.arch);
             match one(&args, state, &subject, &mut verifier, shell)? {
                 Ok(words) => shell.status("Verified", format_args!("{subject}: {words}")),

@@ -21,12 +21,13 @@ pub struct EntryState<'a> {
     pub standing: Standing,
     /// The entry, where it can be read.
     pub entry: Option<Entry>,
+    paths: EntryPaths,
 }
 
 impl EntryState<'_> {
     /// Where it lies.
     pub fn entry_paths(&self) -> EntryPaths {
-        EntryPaths::in_package(&self.package.spec.root, &self.kernel.name, self.arch)
+        self.paths.clone()
     }
 
     /// Its three files.
@@ -86,16 +87,47 @@ impl Standing {
 impl Package {
     /// Examines one kernel's entries, in the order of the spec's archs.
     pub fn examine<'a>(&'a self, kernel: &'a KernelSpec) -> Vec<EntryState<'a>> {
+        self.examine_in(kernel, |arch| EntryPaths::in_package(&self.spec.root, &kernel.name, arch))
+    }
+
+    /// As [`examine`](Self::examine), for entries that lie elsewhere.
+    pub fn examine_in<'a>(
+        &'a self,
+        kernel: &'a KernelSpec,
+        place: impl Fn(Arch) -> EntryPaths,
+    ) -> Vec<EntryState<'a>> {
         let state = |arch: &Arch| {
+            let paths = place(*arch);
             let (standing, entry) = match Inputs::of(&self.spec, kernel, arch) {
                 Ok(now) => {
-                    let examined = store::examine(&self.spec.root, kernel, *arch, &now.into());
+                    let examined = store::examine_at(&paths, kernel, *arch, &now.into());
                     (Standing::Compared(examined.status), examined.entry)
                 }
                 Err(error) => (Standing::InputMissing(error), None),
             };
-            EntryState { package: self, kernel, arch: *arch, standing, entry }
+            EntryState { package: self, kernel, arch: *arch, standing, entry, paths }
         };
         self.spec.archs.iter().map(state).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fsr_build::spec::PackageSpec;
+
+    use super::*;
+
+    #[test]
+    fn entries_elsewhere_are_examined_there() {
+        let manifest = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../example-crate/Cargo.toml");
+        let spec = PackageSpec::read(&manifest).expect("a spec").expect("kernels");
+        let package = Package { search: spec.search, spec };
+        let kernel = &package.spec.kernels["saxpy"];
+        assert!(package.examine(kernel).iter().all(|state| state.standing.is_fresh()));
+        let empty = tempfile::tempdir().expect("a folder");
+        for state in package.examine_in(kernel, |arch| EntryPaths::in_folder(empty.path(), arch)) {
+            assert_eq!(state.standing.word(), "missing");
+            assert!(state.paths().all(|path| path.starts_with(empty.path())));
+        }
     }
 }
