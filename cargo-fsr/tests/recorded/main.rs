@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cargo_fsr::state::ProjectState;
 use tempfile::TempDir;
 
 /// A package with the example crate's kernels, for one arch, and nothing tuned yet.
@@ -64,16 +65,40 @@ impl Bed {
         Said { code: output.status.code(), stderr: String::from_utf8(output.stderr).unwrap() }
     }
 
+    /// What `cargo fsr bundle` writes, without a host program that runs.
+    fn bundle_saxpy(&self) {
+        for folder in ["examples", "kernels", "src", "cpp", "fsr"] {
+            copy(&self.path(folder), &self.path("box/sources").join(folder));
+        }
+        fs::copy(self.path("Cargo.toml"), self.path("box/sources/Cargo.toml")).unwrap();
+        self.write(
+            "box/bundle.json",
+            "{\"version\": 1, \"packages\": [{\"name\": \"ops\", \"folder\": \"\", \"candidates\": null, \
+             \"rounds\": null, \"hosts\": {\"saxpy\": \"hosts/ops/saxpy\"}}]}",
+        );
+    }
+
+    /// The run that an entry comes from.
+    fn run_of_saxpy(&self) -> String {
+        let manifest = self.read("fsr/saxpy/sm_90.toml");
+        manifest.lines().find(|line| line.starts_with("run = ")).unwrap().to_owned()
+    }
+
     fn replay(&self, rest: &str) -> Said {
         self.fsr(&format!("tune --model replay:recorded --verdicts {rest}"))
     }
 }
 
 fn copy(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
+    fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
-        fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+        let to = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(&path, to).unwrap();
+        }
     }
 }
 
@@ -123,4 +148,38 @@ fn a_kernel_that_is_not_recorded_leaves_the_others_alone() {
     assert_eq!(said.code, Some(3), "{}", said.stderr);
     assert!(said.stderr.contains("kernel `saxpy` is not recorded"), "{}", said.stderr);
     assert!(bed.path("fsr/transpose/sm_90.ptx").exists());
+}
+
+#[test]
+fn a_bundle_does_not_bring_back_what_was_tuned_again_at_home() {
+    let bed = Bed::new();
+    assert_eq!(bed.replay("saxpy").code, Some(0));
+    bed.bundle_saxpy();
+    let bundled = bed.run_of_saxpy();
+    // The names of two runs in one second are in no order.
+    while bed.run_of_saxpy() <= bundled {
+        assert_eq!(bed.replay("--force saxpy").code, Some(0));
+    }
+    let at_home = bed.run_of_saxpy();
+
+    let said = bed.fsr("import box");
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(said.stderr.contains("it was tuned since"), "{}", said.stderr);
+    assert_eq!(bed.run_of_saxpy(), at_home);
+    assert_eq!(bed.fsr("import --force box").code, Some(0));
+    assert_eq!(bed.run_of_saxpy(), bundled);
+}
+
+#[test]
+fn nothing_is_imported_beneath_a_running_search() {
+    let bed = Bed::new();
+    assert_eq!(bed.replay("saxpy").code, Some(0));
+    bed.bundle_saxpy();
+    fs::remove_dir_all(bed.path("fsr")).unwrap();
+    let state = ProjectState::of_workspace(&bed.path("state"), bed.folder.path());
+    let _search = state.kernel("ops", "saxpy").unwrap();
+    let said = bed.fsr("import box");
+    assert_eq!(said.code, Some(4), "{}", said.stderr);
+    assert!(said.stderr.contains("another run is tuning kernel `saxpy`"), "{}", said.stderr);
+    assert!(!bed.path("fsr").exists());
 }
