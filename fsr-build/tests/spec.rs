@@ -126,6 +126,8 @@ fn every_rule_is_an_error_with_its_place() {
         replaced("\"sm_80\"", "\"hopper\""),
         replaced("\"sm_80\"", "\"sm_80\", \"sm_80\""),
         replaced("cuda =", "search.candidates = 0\ncuda ="),
+        replaced("cuda =", "search.candidates = 65\ncuda ="),
+        replaced("cuda =", "search.rounds = 1001\ncuda ="),
         replaced("cuda =", "search.round = 1\ncuda ="),
         // Names.
         replaced("kernels.transpose", "kernels.trans-pose"),

@@ -114,14 +114,16 @@ fn malformed(item: &Item<'_>, error: Malformed) -> Fault {
 fn search(fsr: &Table<'_>) -> Result<SearchDefaults, Fault> {
     let Some(search) = fsr.table("search")? else { return Ok(SearchDefaults::default()) };
     search.allow_only(&["candidates", "rounds"])?;
-    let count = |key| {
+    let count = |key, most| {
         let Some(item) = search.get(key) else { return Ok(None) };
         match item.u32()? {
             0 => Err(item.invalid("must be at least 1")),
+            count if count > most => Err(item.invalid(format!("must be at most {most}"))),
             count => Ok(Some(count)),
         }
     };
-    Ok(SearchDefaults { candidates: count("candidates")?, rounds: count("rounds")? })
+    // All candidates of a round are asked for at once. The flags of `cargo fsr tune` have the same limits.
+    Ok(SearchDefaults { candidates: count("candidates", 64)?, rounds: count("rounds", 1000)? })
 }
 
 fn kernels(fsr: &Table<'_>) -> Result<BTreeMap<String, KernelSpec>, Fault> {
