@@ -43,7 +43,6 @@ impl Default for CommandLimits {
 #[derive(Debug)]
 pub struct CommandModel {
     name: String,
-    line: String,
     program: String,
     arguments: Vec<String>,
     limits: CommandLimits,
@@ -61,7 +60,7 @@ impl CommandModel {
         let name = std::path::Path::new(&program)
             .file_stem()
             .map_or_else(|| program.clone(), |stem| stem.to_string_lossy().into_owned());
-        Ok(Self { name, line: line.to_owned(), program, arguments: words.collect(), limits, interrupt })
+        Ok(Self { name, program, arguments: words.collect(), limits, interrupt })
     }
 
     /// Gives it another name in journal and manifest.
@@ -71,7 +70,8 @@ impl CommandModel {
     }
 
     fn failed(&self, what: impl Into<String>) -> ModelError {
-        ModelError::Command { command: self.line.clone(), what: what.into() }
+        // Its arguments may hold a key, and what failed is written into the journal.
+        ModelError::Command { command: self.program.clone(), what: what.into() }
     }
 
     fn run(&self, prompt: &str) -> Result<String, ModelError> {
@@ -281,7 +281,7 @@ mod tests {
     fn failures_say_what_happened() {
         let limits = CommandLimits::default();
         insta::assert_snapshot!(error("sh -c 'echo no key >&2; exit 3'", limits),
-            @"model command `sh -c 'echo no key >&2; exit 3'` ended with exit status: 3: no key");
+            @"model command `sh` ended with exit status: 3: no key");
         insta::assert_snapshot!(error("no-such-program-here", limits),
             @"model command `no-such-program-here` could not be started: No such file or directory (os error 2)");
         insta::assert_snapshot!(error("yes", CommandLimits { output: 1000, ..limits }),

@@ -215,7 +215,7 @@ pub enum ModelError {
     /// The program could not be run, failed, or ran past its deadline.
     #[error("model command `{command}` {what}")]
     Command {
-        /// The command line.
+        /// The program, without its arguments.
         command: String,
         /// `exited with status 1: ...`, `did not answer within 300 s`.
         what: String,
