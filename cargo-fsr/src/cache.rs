@@ -12,6 +12,7 @@ use fsr_build::store::{
     Entry, EntryPaths, Examined, ReadError, Status, WriteError, examine_at, read_entry, write_entry,
 };
 
+use crate::config::folder_of;
 use crate::entry::lowers;
 
 /// The cache; or none, where the machine has no place for it.
@@ -34,8 +35,7 @@ pub enum Found {
 impl Cache {
     /// `$FSR_CACHE_DIR`, else the user's cache folder.
     pub fn from_env() -> Self {
-        let folder = std::env::var_os("FSR_CACHE_DIR")
-            .map(PathBuf::from)
+        let folder = folder_of("FSR_CACHE_DIR")
             .or_else(|| Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("cargo-fsr")));
         Self { folder }
     }

@@ -182,8 +182,7 @@ impl Config {
 
     /// The state folder: `FSR_STATE_DIR`, else the configured one, else the platform's.
     pub fn state_dir(&self) -> PathBuf {
-        std::env::var_os("FSR_STATE_DIR")
-            .map(PathBuf::from)
+        folder_of("FSR_STATE_DIR")
             .or_else(|| self.state_dir.clone())
             .or_else(|| {
                 let strategy = etcetera::choose_base_strategy().ok()?;
@@ -193,9 +192,13 @@ impl Config {
     }
 }
 
+/// The folder that a variable names; one that is empty names none, as if it were not set.
+pub(crate) fn folder_of(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 fn user_folder() -> Option<PathBuf> {
-    std::env::var_os("FSR_CONFIG_DIR")
-        .map(PathBuf::from)
+    folder_of("FSR_CONFIG_DIR")
         .or_else(|| Some(etcetera::choose_base_strategy().ok()?.config_dir().join("cargo-fsr")))
 }
 

@@ -53,6 +53,10 @@ impl Bed {
 
     /// `cargo fsr` in the package, with folders of its own for all that it keeps.
     fn fsr(&self, line: &str) -> Said {
+        self.fsr_with(line, &[])
+    }
+
+    fn fsr_with(&self, line: &str, variables: &[(&str, &str)]) -> Said {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-fsr"));
         command.args(line.split_whitespace()).current_dir(self.folder.path());
         for name in ["CANDIDATES", "ROUNDS", "MODEL", "DEVICE"] {
@@ -61,6 +65,7 @@ impl Bed {
         for name in ["STATE", "CACHE", "CONFIG"] {
             command.env(format!("FSR_{name}_DIR"), self.path(&name.to_lowercase()));
         }
+        command.envs(variables.iter().copied());
         let output = command.output().unwrap();
         Said { code: output.status.code(), stderr: String::from_utf8(output.stderr).unwrap() }
     }
@@ -182,4 +187,22 @@ fn nothing_is_imported_beneath_a_running_search() {
     assert_eq!(said.code, Some(4), "{}", said.stderr);
     assert!(said.stderr.contains("another run is tuning kernel `saxpy`"), "{}", said.stderr);
     assert!(!bed.path("fsr").exists());
+}
+
+#[test]
+fn an_empty_variable_is_no_folder() {
+    let bed = Bed::new();
+    let home = bed.path("home");
+    let variables = [("FSR_STATE_DIR", ""), ("FSR_CACHE_DIR", ""), ("FSR_CONFIG_DIR", "")];
+    let homes = [("HOME", home.to_str().unwrap()), ("XDG_STATE_HOME", ""), ("XDG_CACHE_HOME", "")];
+    let line = "tune --model replay:recorded --verdicts saxpy";
+    let said = bed.fsr_with(line, &[&variables[..], &homes[..]].concat());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let here: Vec<_> =
+        fs::read_dir(bed.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!here.iter().any(|name| name == "entries" || name == "devices"), "{here:?}");
+    assert!(
+        home.join(".local/state/cargo-fsr").exists() && home.join(".cache/cargo-fsr").exists(),
+        "{here:?}"
+    );
 }
