@@ -99,6 +99,7 @@ impl CommandError {
             Self::Compiler(_) | Self::Install(_) | Self::State(_) | Self::Store(_) | Self::Header(_) => {
                 Exit::Environment
             }
+            Self::Model(ModelError::CommandLine { .. }) => Exit::Input,
             Self::Journal(_) | Self::Model(_) => Exit::Environment,
             Self::Search(error) => search_exit(error),
             Self::Other { exit, .. } => *exit,

@@ -206,3 +206,12 @@ fn an_empty_variable_is_no_folder() {
         "{here:?}"
     );
 }
+
+#[test]
+fn a_model_that_cannot_be_is_told_before_anything_is_built() {
+    let bed = Bed::new();
+    let said = bed.fsr("tune saxpy --offline --model command:'open");
+    assert_eq!(said.code, Some(3), "{}", said.stderr);
+    assert!(said.stderr.contains("a quotation mark is not closed"), "{}", said.stderr);
+    assert!(!bed.path("target").exists());
+}

@@ -53,6 +53,12 @@ impl Tuning<'_> {
     ) -> Result<Tuned, CommandError> {
         let state = self.state.kernel(&package.spec.package, &kernel.name)?;
         let recording = self.recording(kernel)?;
+        // What is wrong with these is worth saying before anything is built or begun.
+        let model = self.model(recording.as_deref())?;
+        let templates = match &self.config.templates {
+            Some(folder) => Templates::with_folder(folder)?,
+            None => Templates::built_in()?,
+        };
         let (mut rig, arch) = self.rig(package, kernel, recording.as_deref())?;
         if !anew && let Rig::Machine { compiler, judge } = &mut rig {
             let mut verifier = Verifier { compiler: compiler.as_ref(), judge: Some(judge.as_mut()) };
@@ -73,11 +79,6 @@ impl Tuning<'_> {
             }
             None => old.iter().map(|entry| entry.source.clone()).collect(),
         };
-        let templates = match &self.config.templates {
-            Some(folder) => Templates::with_folder(folder)?,
-            None => Templates::built_in()?,
-        };
-        let model = self.model(recording.as_deref())?;
         let watch = Watch::new(self.shell.clone(), &kernel.name);
         let mut recorded;
         let (compiler, judge): (&dyn Compiler, &mut dyn Judge) = match &mut rig {
