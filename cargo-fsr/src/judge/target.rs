@@ -275,7 +275,9 @@ fn complaints(log: &str) -> String {
         let text = plain.trim_start();
         // Verbs are right-aligned; what a compiler quotes is not of this form.
         plain.len() > text.len()
-            && ["Compiling ", "Downloading ", "Downloaded "].iter().any(|verb| text.starts_with(verb))
+            && ["Blocking ", "Compiling ", "Downloading ", "Downloaded "]
+                .iter()
+                .any(|verb| text.starts_with(verb))
     };
     log.trim_end().lines().filter(|line| !is_progress(line)).collect::<Vec<_>>().join("\n")
 }
@@ -298,7 +300,7 @@ mod tests {
 
     #[test]
     fn progress_is_no_complaint() {
-        let log = "   Compiling serde v1.0.0\n\u{1b}[1m\u{1b}[92m   Compiling\u{1b}[0m ops v0.1.0\nerror: bad\n  --> x.rs:1\n";
+        let log = "    Blocking waiting for file lock on artifact directory\n   Compiling serde v1.0.0\n\u{1b}[1m\u{1b}[92m   Compiling\u{1b}[0m ops v0.1.0\nerror: bad\n  --> x.rs:1\n";
         assert_eq!(complaints(log), "error: bad\n  --> x.rs:1");
     }
 }
