@@ -62,7 +62,8 @@ fn without_subcommand_name(args: impl IntoIterator<Item = OsString>) -> Vec<OsSt
 
 fn render(error: CommandError, color: Color) {
     let _ = miette::set_hook(Box::new(move |_| {
-        let options = miette::MietteHandlerOpts::new().width(100);
+        // A message holds its causes already: as a chain they would be told twice.
+        let options = miette::MietteHandlerOpts::new().width(100).without_cause_chain();
         Box::new(match color {
             Color::Auto => options.build(),
             Color::Always => options.color(true).build(),
