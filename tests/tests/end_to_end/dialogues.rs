@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{ANSWERS, Project};
+use crate::support::{ANSWERS, Project, records};
 
 #[test]
 fn answers_in_files_are_awaited_and_nobody_is_asked_twice() {
@@ -45,11 +45,6 @@ fn answers_in_files_are_awaited_and_nobody_is_asked_twice() {
     project.fsr("check").succeeds();
 }
 
-fn records<'a>(journal: &'a str, is: &'a str) -> impl Iterator<Item = serde_json::Value> + 'a {
-    let records = journal.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    records.map(|entry| entry["record"].clone()).filter(move |record| record["is"] == is)
-}
-
 /// Round and slot of a prompt or an answer.
 fn at(record: &serde_json::Value) -> (u64, u64) {
     let position = record["prompt"].get("position").unwrap_or(&record["position"]);
@@ -62,10 +57,10 @@ fn a_recording_is_repeated_and_its_verdicts_exactly() {
     let stored = project.stored();
 
     // Verdicts too: without a compiler, a device or a host target that could be built.
-    project.edit("examples/fsr_saxpy.rs", "fn main", "fn niam");
+    project.edit("src/lib.rs", "pub mod", "pub dom");
     let replay = "tune --force --model replay:recorded --verdicts --frozen --out again";
     project.fsr(replay).env("FSR_TOOLCHAIN_DIR", "/nowhere").succeeds();
-    project.edit("examples/fsr_saxpy.rs", "fn niam", "fn main");
+    project.edit("src/lib.rs", "pub dom", "pub mod");
     for file in ["sm_90.ptx", "sm_90.cu"] {
         assert_eq!(
             project.read(&format!("again/ops/saxpy/{file}")).as_bytes(),
@@ -86,7 +81,13 @@ fn a_recording_is_repeated_and_its_verdicts_exactly() {
     assert_eq!(project.stored(), stored, "--out leaves the package alone");
 
     project.fsr("tune --force --verdicts").fails_with(2).says("--verdicts repeats a recording");
-    project.fsr("tune --force --model replay:nowhere").fails_with(4).says("nowhere/saxpy.jsonl");
+    project
+        .fsr("tune --force --model replay:nowhere")
+        .fails_with(3)
+        .says("kernel `saxpy` is not recorded: there is no [project]/nowhere/saxpy.jsonl");
+    project.edit("examples/fsr_saxpy.rs", "//! Host", "//! The host");
+    project.fsr(replay).fails_with(3).says("the recorded verdicts of `saxpy` are about another spec");
+    project.edit("examples/fsr_saxpy.rs", "//! The host", "//! Host");
     project.edit("recorded/saxpy.jsonl", "{\"at\"", "{\"tа\"");
     project.fsr(replay).fails_with(4).says("recorded/saxpy.jsonl");
 }

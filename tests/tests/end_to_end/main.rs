@@ -19,6 +19,10 @@
 
 mod support;
 
+mod bad_input;
+mod bundles;
 mod dialogues;
+mod killing;
+mod readme;
 mod states;
 mod tuning;

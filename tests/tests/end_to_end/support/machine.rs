@@ -57,21 +57,30 @@ pub fn cpu_device() -> &'static Path {
     })
 }
 
-/// Sees to it that the compiler is on the machine, as a user would: `cargo fsr toolchain install`.
-pub fn compiler() {
-    static INSTALLED: OnceLock<()> = OnceLock::new();
-    INSTALLED.get_or_init(|| {
+/// Sees to it that the compiler is on the machine, as a user would: `cargo fsr toolchain install`. Gives the folder
+/// of its library.
+pub fn compiler_folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
         let _turn = turn("compiler");
-        let mut list = Command::new(PROGRAM);
-        let listed = scrubbed(&mut list).args(["toolchain", "list"]).current_dir(home()).output().unwrap();
-        if String::from_utf8_lossy(&listed.stdout).contains(&format!("NVRTC {CUDA} ")) {
-            return;
-        }
-        let mut install = Command::new(PROGRAM);
-        let status =
-            scrubbed(&mut install).args(["toolchain", "install", CUDA]).current_dir(home()).status().unwrap();
-        assert!(status.success(), "NVRTC {CUDA} could not be installed");
-    });
+        let toolchain = |words: &[&str]| {
+            let mut command = Command::new(PROGRAM);
+            let output =
+                scrubbed(&mut command).arg("toolchain").args(words).current_dir(home()).output().unwrap();
+            assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).unwrap()
+        };
+        // `NVRTC 12.8 at PATH (how it was found)`
+        let find = |listed: &str| {
+            let path = listed.lines().find_map(|line| line.strip_prefix(&format!("NVRTC {CUDA} at ")));
+            path.and_then(|path| path.rsplit_once(" (")).map(|(path, _)| PathBuf::from(path))
+        };
+        let found = find(&toolchain(&["list"])).or_else(|| {
+            toolchain(&["install", CUDA]);
+            find(&toolchain(&["list"]))
+        });
+        found.and_then(|library| library.parent().map(Path::to_owned)).expect("a compiler that was installed")
+    })
 }
 
 /// Changes whenever something does that a search's outcome may depend on.

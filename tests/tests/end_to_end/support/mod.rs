@@ -7,5 +7,7 @@ mod fixture;
 mod machine;
 mod project;
 
+pub use command::{Outcome, Run};
 pub use fixture::ANSWERS;
-pub use project::Project;
+pub use machine::{compiler_folder, cpu_device};
+pub use project::{Project, read_all, records};

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::command::Run;
 use super::fixture;
@@ -79,6 +81,23 @@ impl Project {
         project
     }
 
+    /// An empty folder for a test that needs no project.
+    pub fn empty(name: &str) -> PathBuf {
+        let folder = machine::home().join(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    /// Another folder, of which no cargo knows, with a scripted model.
+    pub fn elsewhere(&self, path: &str) -> Self {
+        let there = Self { root: self.path(path), _turn: machine::turn("elsewhere") };
+        there.write("fsr.toml", fsr_toml(&there.path("model")));
+        there.write("model/model.sh", fixture::MODEL);
+        fs::create_dir_all(there.path("model/asked")).unwrap();
+        there
+    }
+
     /// Files of the scripted model: what it says to the first prompt, to the second, and so on.
     pub fn answers(&self, answers: &[&str]) {
         for (at, answer) in (1..).zip(answers) {
@@ -86,10 +105,12 @@ impl Project {
         }
     }
 
-    /// The prompts that the scripted model was asked.
+    /// The prompts that the scripted model was asked, in the order of asking.
     pub fn asked(&self) -> Vec<String> {
-        let prompts = read_all(&self.root.join("model/asked"));
-        prompts.0.into_values().map(|text| String::from_utf8(text).unwrap()).collect()
+        let number = |path: &String| path.split('/').next().and_then(|number| number.parse::<u32>().ok());
+        let mut prompts: Vec<_> = self.files("model/asked").0.into_iter().collect();
+        prompts.sort_by_key(|(path, _)| number(path));
+        prompts.into_iter().map(|(_, text)| String::from_utf8_lossy(&text).into_owned()).collect()
     }
 
     pub fn path(&self, path: &str) -> PathBuf {
@@ -114,6 +135,34 @@ impl Project {
         self.write(path, text.replace(from, to));
     }
 
+    /// Takes a file or a folder away.
+    pub fn remove(&self, path: &str) {
+        let path = self.path(path);
+        if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
+    }
+
+    /// Puts a program of `PATH`, or the one under test, into the project's `bin`.
+    pub fn link(&self, program: &str) {
+        let path = std::env::var_os("PATH").unwrap();
+        let found = match program {
+            "cargo-fsr" => Some(PathBuf::from(machine::PROGRAM)),
+            _ => std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file()),
+        };
+        fs::create_dir_all(self.path("bin")).unwrap();
+        std::os::unix::fs::symlink(found.unwrap(), self.path("bin").join(program)).unwrap();
+    }
+
+    /// Waits until the scripted model was asked once.
+    #[track_caller]
+    pub fn wait_until_asked(&self) {
+        let asked = self.path("model/asked");
+        let end = Instant::now() + Duration::from_secs(120);
+        while fs::read_dir(&asked).unwrap().next().is_none() {
+            assert!(Instant::now() < end, "nobody was asked");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// `cargo-fsr` with these words. State, cache and configuration are the project's own.
     pub fn fsr(&self, words: &str) -> Run {
         let folder = self.root.parent().unwrap();
@@ -131,7 +180,12 @@ impl Project {
 
     /// All files of the store.
     pub fn stored(&self) -> Files {
-        read_all(&self.root.join("fsr"))
+        self.files("fsr")
+    }
+
+    /// All files of a folder.
+    pub fn files(&self, folder: &str) -> Files {
+        read_all(&self.path(folder))
     }
 
     /// The journals of the kernel, oldest first.
@@ -200,6 +254,12 @@ fn fsr_toml(model: &Path) -> String {
 
 /// Makes a folder hold exactly these files, and leaves those alone that it holds already: cargo builds nothing anew.
 fn sync(root: &Path, files: &Files) {
+    for entry in fs::read_dir(root).into_iter().flatten().map(Result::unwrap) {
+        let name = entry.file_name();
+        if entry.path().is_dir() && !files.0.keys().any(|path| Path::new(path).starts_with(&name)) {
+            fs::remove_dir_all(entry.path()).unwrap();
+        }
+    }
     for (path, content) in read_all(root).0 {
         if files.0.get(&path) != Some(&content) {
             fs::remove_file(root.join(path)).unwrap();
@@ -231,4 +291,11 @@ pub fn read_all(root: &Path) -> Files {
         }
     }
     files
+}
+
+/// The records of one kind in a journal. A last line that was cut off by a kill is none.
+pub fn records<'a>(journal: &'a str, is: &'a str) -> impl Iterator<Item = serde_json::Value> + 'a {
+    let lines = journal.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    let entries = lines.map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    entries.map(|entry| entry["record"].clone()).filter(move |record| record["is"] == is)
 }

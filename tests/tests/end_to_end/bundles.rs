@@ -1,0 +1,51 @@
+//! A search where there is no cargo: the folder goes there, the entries come home.
+
+use crate::support::{ANSWERS, Project, compiler_folder, cpu_device};
+
+#[test]
+fn a_search_in_a_bundle_brings_its_winner_home() {
+    let project = Project::new("bundle");
+    project.fsr("bundle box --no-toolchain").succeeds().says("Bundled 1 kernels into box");
+    project.fsr("bundle box --no-toolchain").fails_with(3).says("the folder is not empty");
+    project.fsr("import box").succeeds().says("0 entries imported, 0 refused");
+
+    // There: a machine with a shell and a device, and neither cargo nor the project.
+    let there = project.elsewhere("box");
+    there.answers(ANSWERS);
+    for program in ["sh", "cat", "mkdir"] {
+        there.link(program);
+    }
+    let tune = |words: &str| {
+        let libraries = [compiler_folder(), cpu_device()];
+        there
+            .fsr(&format!("{words} --bundle ."))
+            .env("PATH", there.path("bin"))
+            .env("LD_LIBRARY_PATH", std::env::join_paths(libraries).unwrap())
+            .without("CARGO")
+            .without("FSR_TOOLCHAIN_DIR")
+    };
+    tune("tune")
+        .succeeds()
+        .says("Stored saxpy sm_90: r2-c")
+        .says("Stored saxpy sm_80: the winner, compiled and validated");
+    tune("tune").succeeds().says("every kernel is fresh");
+    tune("verify").succeeds().says("the source gives the same PTX; valid on 3 cases");
+    assert_eq!(there.asked().len(), 4);
+    assert!(project.stored().0.is_empty());
+
+    // At home.
+    project.fsr("import box").succeeds().says("2 entries imported, 0 refused");
+    project.fsr("check").succeeds();
+    assert_eq!(project.stored(), there.files("sources/fsr"));
+    project.fsr("import box").succeeds().says("0 entries imported, 0 refused");
+
+    // A spec that moved on meanwhile wants another kernel.
+    project.remove("fsr");
+    project.edit("Cargo.toml", "for i < n, in f32.", "for all i < n, in f32.");
+    let refused = project.fsr("import box").fails_with(1);
+    refused.says("Refused ops saxpy sm_90: the bundle's entry is stale: task changed");
+    assert!(project.stored().0.is_empty());
+    project.fsr("import nowhere").fails_with(3).says("nowhere");
+    project.write("box/bundle.json", "{\"version\": 99}");
+    project.fsr("import box").fails_with(3).says("a bundle of version 99");
+}
