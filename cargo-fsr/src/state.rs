@@ -31,12 +31,12 @@ impl ProjectState {
         Self { folder }
     }
 
-    /// The newest run of a kernel, without taking its state: only to see how it stands.
+    /// The runs of a kernel, newest first, without taking its state: only to see how they stand.
     ///
     /// # Errors
     /// When the folder is there and cannot be read.
-    pub fn latest_run(&self, package: &str, kernel: &str) -> Result<Option<Run>, StateError> {
-        latest_run(&self.folder.join(package).join(kernel))
+    pub fn runs(&self, package: &str, kernel: &str) -> Result<Vec<Run>, StateError> {
+        runs(&self.folder.join(package).join(kernel))
     }
 
     /// Takes one kernel's state for as long as the result lives.
@@ -86,20 +86,20 @@ impl KernelState {
         Run { id, journal }
     }
 
-    /// The newest run, if there is one.
+    /// All runs, newest first.
     ///
     /// # Errors
     /// When the folder cannot be read.
-    pub fn latest_run(&self) -> Result<Option<Run>, StateError> {
-        latest_run(&self.folder)
+    pub fn runs(&self) -> Result<Vec<Run>, StateError> {
+        runs(&self.folder)
     }
 }
 
 /// A run that ended before its first record holds nothing to go on with, and must not hide one that was paid for.
-fn latest_run(folder: &Path) -> Result<Option<Run>, StateError> {
+fn runs(folder: &Path) -> Result<Vec<Run>, StateError> {
     let io = |source| StateError::Io { path: folder.to_owned(), source };
     let listing = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         listing => listing.map_err(io)?,
     };
     let mut runs = Vec::new();
@@ -110,12 +110,13 @@ fn latest_run(folder: &Path) -> Result<Option<Run>, StateError> {
         }
     }
     runs.sort_by(|a, b| b.id.cmp(&a.id));
+    let mut begun = Vec::new();
     for run in runs {
         if has_record(&run.journal).map_err(|source| StateError::Io { path: run.journal.clone(), source })? {
-            return Ok(Some(run));
+            begun.push(run);
         }
     }
-    Ok(None)
+    Ok(begun)
 }
 
 /// Whether a journal has one whole line: its header.
@@ -177,10 +178,10 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_run_is_found() {
+    fn runs_are_found_newest_first() {
         let folder = tempfile::tempdir().expect("a folder");
         let state = ProjectState::in_folder(folder.path().to_owned()).kernel("ops", "saxpy").expect("free");
-        assert_eq!(state.latest_run().expect("readable"), None);
+        assert_eq!(state.runs().expect("readable"), []);
         // The third ended before its header was written.
         for (id, text) in
             [("0000000001-ffffff", "{}\n"), ("0000000002-000000", "{}\n{"), ("0000000003-000000", "{\"at\"")]
@@ -188,7 +189,7 @@ mod tests {
             std::fs::write(folder.path().join("ops/saxpy").join(format!("{id}.jsonl")), text)
                 .expect("writable");
         }
-        let latest = state.latest_run().expect("readable").expect("two runs");
-        assert_eq!(latest.id, "0000000002-000000");
+        let ids: Vec<String> = state.runs().expect("readable").into_iter().map(|run| run.id).collect();
+        assert_eq!(ids, ["0000000002-000000", "0000000001-ffffff"]);
     }
 }

@@ -59,10 +59,11 @@ pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit
         false => ProjectState::of_workspace(&state_dir, &project.root),
     };
 
+    let replays = matches!(config.model(args.model.as_deref(), &here()), Ok(ModelConfig::Replay { .. }));
     let mut due = Vec::new();
     for (package, kernel) in kernels {
         // A run that was stopped has stored its best so far, so that a fresh entry says nothing about its end.
-        let goes_on = args.resume && run::goes_on(&state, package, kernel, args.rounds, shell)?;
+        let goes_on = args.resume && run::goes_on(&state, package, kernel, args.rounds, replays, shell)?;
         if goes_on || args.force || !all_fresh(package, kernel, shell) {
             due.push(Due { package, kernel, goes_on });
         }

@@ -16,6 +16,9 @@ pub struct ReplayModel {
 }
 
 impl ReplayModel {
+    /// Its name in a journal.
+    pub const NAME: &str = "replay";
+
     /// A model over the records of one or more runs; a later run adds other kernels and overrides nothing.
     pub fn new<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
         let mut prompts = HashMap::new();
@@ -33,7 +36,7 @@ impl ReplayModel {
                 _ => {}
             }
         }
-        Self { name: "replay".to_owned(), recorded }
+        Self { name: Self::NAME.to_owned(), recorded }
     }
 
     /// Positions that it can answer.

@@ -8,10 +8,11 @@ use fsr_build::spec::KernelSpec;
 use crate::brief::Settings;
 use crate::cli::args::Tune;
 use crate::cli::{CommandError, Shell};
-use crate::journal::{self, Entry, FileJournal, Journal, Record, StopReason, header};
+use crate::journal::{self, Entry, FileJournal, Journal, JournalError, Record, StopReason, header};
+use crate::model::ReplayModel;
 use crate::project::Package;
 use crate::search::RunFacts;
-use crate::state::{KernelState, ProjectState};
+use crate::state::{KernelState, ProjectState, Run};
 
 /// A run that can be searched.
 pub struct Started {
@@ -27,11 +28,13 @@ pub fn goes_on(
     package: &Package,
     kernel: &KernelSpec,
     rounds: Option<u32>,
+    replays: bool,
     shell: &Shell,
 ) -> Result<bool, CommandError> {
-    let Some(run) = state.latest_run(&package.spec.package, &kernel.name)? else { return Ok(false) };
-    let entries = match journal::read(&run.journal) {
-        Ok(entries) => entries,
+    let runs = state.runs(&package.spec.package, &kernel.name)?;
+    let entries = match newest(runs, replays) {
+        Ok(Some((_, entries))) => entries,
+        Ok(None) => return Ok(false),
         Err(error) => {
             shell.warn(format_args!("{}: its last run cannot be taken up: {error}", kernel.name));
             return Ok(false);
@@ -42,6 +45,18 @@ pub fn goes_on(
     let same_spec = Inputs::of(&package.spec, kernel, &then.brief.arch)
         .is_ok_and(|now| now.key().to_string() == then.key && then.brief.kernel == kernel.name);
     Ok(same_spec && !is_finished(&entries, rounds))
+}
+
+/// The newest run that asked a model, or that repeated a recording: a demonstration does not hide what was paid for.
+fn newest(runs: Vec<Run>, replays: bool) -> Result<Option<(Run, Vec<Entry>)>, JournalError> {
+    for run in runs {
+        let entries = journal::read(&run.journal)?;
+        let replayed = header(&entries).is_some_and(|header| header.models == [ReplayModel::NAME]);
+        if replayed == replays {
+            return Ok(Some((run, entries)));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether a run came to its end, and had all the rounds that are wanted.
@@ -70,7 +85,10 @@ pub fn start(
     recording: Option<&[Entry]>,
     shell: &Shell,
 ) -> Result<Started, CommandError> {
-    let last = if args.resume { state.latest_run()? } else { None };
+    let last = match args.resume {
+        true => newest(state.runs()?, recording.is_some())?.map(|(run, _)| run),
+        false => None,
+    };
     if args.resume && last.is_none() {
         shell.note("Resuming", "there is no run to go on with: a new one begins");
     }
@@ -131,6 +149,22 @@ mod tests {
         ]));
         let more = Record::Resumed { tool: String::new(), settings: Settings::default() };
         assert!(!finished(vec![stopped(StopReason::Rounds), more]));
+    }
+
+    #[test]
+    fn a_repeated_recording_does_not_hide_a_run_that_was_paid_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |id: &str, model: &str| {
+            let journal = folder.path().join(id);
+            let Record::Header(mut first) = header() else { unreachable!("it is one") };
+            first.models = vec![model.to_owned()];
+            FileJournal::create(&journal).unwrap().append(Record::Header(first)).unwrap();
+            Run { id: id.to_owned(), journal }
+        };
+        let runs = vec![run("3", "replay"), run("2", "claude"), run("1", "replay")];
+        let found = |replays| newest(runs.clone(), replays).unwrap().map(|(run, _)| run.id);
+        assert_eq!(found(false).as_deref(), Some("2"));
+        assert_eq!(found(true).as_deref(), Some("3"));
     }
 
     #[test]
