@@ -132,7 +132,8 @@ impl Tuning<'_> {
         }
         if !awaited.is_empty() {
             let missing = awaited.len();
-            self.shell.status("Awaiting", format_args!("{missing} answers; then go on with --resume"));
+            let model = self.args.model.as_ref().map(|model| format!(" --model {model}")).unwrap_or_default();
+            self.shell.status("Awaiting", format_args!("{missing} answers; then go on with --resume{model}"));
             for awaited in &awaited {
                 self.shell.note("Prompt", awaited.prompt.display());
                 if self.shell.json() {

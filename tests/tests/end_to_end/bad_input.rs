@@ -106,7 +106,7 @@ fn baselines_models_and_machines() {
     let tune = |words: &str| project.fsr(&format!("tune --force {words}"));
 
     // Machines.
-    snapshot!(fails(&project, tune(""), ENVIRONMENT).error(), @"error: the CUDA driver library (libcuda.so.1) is not installed or not on the loader's path");
+    snapshot!(fails(&project, tune(""), ENVIRONMENT).error(), @"error: the CUDA driver library (libcuda.so.1) is not installed or not on the loader's path help: tuning needs an NVIDIA GPU and its driver. `cargo fsr bundle DIR` takes the search to a machine that has one; `check` and `cargo build` need none, and neither does --model replay --verdicts");
     project.edit("Cargo.toml", "cuda = \"12.8\"", "cuda = \"12.1\"");
     let nowhere = tune("--offline").env("FSR_TOOLCHAIN_DIR", project.path("toolchains"));
     fails(&project, nowhere, ENVIRONMENT)
