@@ -78,10 +78,11 @@ pub struct KernelState {
 }
 
 impl KernelState {
-    /// A name for a new run: sorts by time, and says nothing of who or where.
+    /// A name for a new run: sorts by time, and says nothing of who or where. Runs of one kernel follow one another,
+    /// since it is locked, so that a millisecond tells them apart.
     pub fn new_run(&self) -> Run {
-        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let id = format!("{seconds:010}-{:06x}", rand::random::<u32>() & 0xff_ffff);
+        let millis = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        let id = format!("{millis:013}-{:06x}", rand::random::<u32>() & 0xff_ffff);
         let journal = self.folder.join(format!("{id}.jsonl"));
         Run { id, journal }
     }
@@ -175,6 +176,19 @@ mod tests {
         state.kernel("ops", "saxpy").expect("another kernel is free");
         drop(held);
         state.kernel("ops", "transpose").expect("free again");
+    }
+
+    #[test]
+    fn a_later_run_is_a_newer_one_even_in_the_same_second() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = ProjectState::in_folder(folder.path().to_owned()).kernel("ops", "saxpy").expect("free");
+        let ids: Vec<String> = (0..20)
+            .map(|_| {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+                state.new_run().id
+            })
+            .collect();
+        assert!(ids.is_sorted(), "{ids:?}");
     }
 
     #[test]
