@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy;
 use serde::Deserialize;
 
-use crate::report::TextFault;
+use crate::report::{TextFault, suggestion};
 
 /// Name of the file.
 pub const FILE: &str = "fsr.toml";
@@ -99,7 +99,7 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// The model that was asked for is nowhere defined.
-    #[error("there is no model `{name}`{}", suggestion(.known, .name))]
+    #[error("there is no model `{name}`{}", suggestion(.name, .known))]
     #[diagnostic(help("name one in {FILE}, or pass --model command:PROGRAM, files:FOLDER or replay:FOLDER"))]
     UnknownModel {
         /// What was asked for.
@@ -114,15 +114,6 @@ pub enum ConfigError {
          command:PROGRAM, files:FOLDER or replay:FOLDER"
     ))]
     NoModel,
-}
-
-fn suggestion(known: &[String], name: &str) -> String {
-    let near = known.iter().max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
-    match near.filter(|near| strsim::jaro(near, name) > 0.7) {
-        Some(near) => format!("; did you mean `{near}`?"),
-        None if known.is_empty() => String::new(),
-        None => format!("; there are {}", known.join(", ")),
-    }
 }
 
 impl Config {

@@ -1,4 +1,4 @@
-//! A fault with its place in a text file, as miette shows it.
+//! What people see of a fault: its place in a text file, as miette shows it, and the name that they may have meant.
 
 use std::ops::Range;
 
@@ -23,5 +23,15 @@ impl TextFault {
             _ => (None, None),
         };
         Box::new(Self { message, text, span })
+    }
+}
+
+/// What follows «there is no such name»: the nearest of the known names, else all of them.
+pub(crate) fn suggestion(name: &str, known: &[String]) -> String {
+    let near = known.iter().max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
+    match near.filter(|near| strsim::jaro(near, name) > 0.7) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None if known.is_empty() => String::new(),
+        None => format!("; there are {}", known.join(", ")),
     }
 }

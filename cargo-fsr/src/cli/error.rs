@@ -92,6 +92,7 @@ impl CommandError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Project(ProjectError::Target(error)) | Self::Judge(error) => judge_exit(error),
+            Self::Project(ProjectError::NoPackage { .. } | ProjectError::NoKernel { .. }) => Exit::Usage,
             Self::Project(_) | Self::Template(_) => Exit::Input,
             Self::Config(ConfigError::NoModel) => Exit::Environment,
             Self::Config(_) => Exit::Input,

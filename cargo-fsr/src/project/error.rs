@@ -6,7 +6,7 @@ use fsr_build::spec::SpecError;
 use miette::Diagnostic;
 
 use crate::judge::JudgeError;
-use crate::report::TextFault;
+use crate::report::{TextFault, suggestion};
 
 /// See each variant.
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -19,8 +19,7 @@ pub enum ProjectError {
         message: String,
     },
     /// `-p` names no member.
-    #[error("the workspace has no package `{name}`")]
-    #[diagnostic(help("its packages are {}", members.join(", ")))]
+    #[error("the workspace has no package `{name}`{}", suggestion(.name, .members))]
     NoPackage {
         /// What was asked for.
         name: String,
@@ -37,8 +36,7 @@ pub enum ProjectError {
         packages: Vec<String>,
     },
     /// A kernel on the command line is in no selected package.
-    #[error("there is no kernel `{name}`")]
-    #[diagnostic(help("the kernels are {}", known.join(", ")))]
+    #[error("there is no kernel `{name}`{}", suggestion(.name, .known))]
     NoKernel {
         /// What was asked for.
         name: String,

@@ -39,8 +39,8 @@ fn specs() {
 fn names_and_configuration() {
     let project = Project::tuned("bad-names");
     let error = |words: &str, code| fails(&project, project.fsr(words), code).error();
-    snapshot!(error("tune saxpi", INPUT), @"error: there is no kernel `saxpi` help: the kernels are saxpy");
-    snapshot!(error("tune -p opps", INPUT), @"error: the workspace has no package `opps` help: its packages are ops");
+    snapshot!(error("tune saxpi", 2), @"error: there is no kernel `saxpi`; did you mean `saxpy`?");
+    snapshot!(error("tune -p opps", 2), @"error: the workspace has no package `opps`; did you mean `ops`?");
     snapshot!(error("check --manifest-path nowhere/Cargo.toml", INPUT), @"error: cargo: manifest path `nowhere/Cargo.toml` does not exist");
     snapshot!(error("tune --force --model scripte", INPUT), @"error: there is no model `scripte`; did you mean `scripted`? help: name one in fsr.toml, or pass --model command:PROGRAM, files:FOLDER or replay:FOLDER");
     snapshot!(error("tune --force --device gpu", 2), @"error: there is no device `gpu` help: use auto, cuda or cuda:N");

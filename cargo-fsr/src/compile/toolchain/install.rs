@@ -128,7 +128,7 @@ pub fn install(
     sweep(folder);
     let size = sizes(version);
     progress(&format!(
-        "installing NVRTC and headers of CUDA {version} (NVIDIA's wheels): about {} MB to download, {} MB kept in {}",
+        "NVRTC and headers of CUDA {version} (NVIDIA's wheels): about {} MB to download, {} MB kept in {}",
         size.download,
         size.kept,
         home.display()
