@@ -170,7 +170,7 @@ impl Default for Settings {
     }
 }
 
-mod as_text {
+pub(crate) mod as_text {
     use std::fmt::Display;
     use std::str::FromStr;
 

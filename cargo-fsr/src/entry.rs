@@ -82,10 +82,31 @@ pub fn compiled_only(
     Ok(Entry::new(manifest, &ptx.text, &carried.source))
 }
 
-/// The same entry for evidence that changed and was validated anew.
-pub fn restamped(entry: Entry, inputs: Inputs, validation: &Validation) -> Entry {
+/// An entry whose manifest names a GPU, and a validation that no GPU made.
+#[derive(Debug, thiserror::Error)]
+#[error("it was tuned on {gpu}, and valid here on {here} only, which is no GPU")]
+pub struct NotRestamped {
+    gpu: String,
+    here: String,
+}
+
+/// The same entry for evidence that changed and was validated anew on `facts`.
+///
+/// # Errors
+/// When that device is modelled and the entry's was not: its manifest would then claim that a GPU saw the new evidence.
+pub fn restamped(
+    entry: Entry,
+    inputs: Inputs,
+    validation: &Validation,
+    facts: &DeviceFacts,
+) -> Result<Entry, NotRestamped> {
+    if let Some(gpu) = entry.manifest.device.as_ref().filter(|device| device.kind == DeviceKind::Cuda)
+        && facts.modelled
+    {
+        return Err(NotRestamped { gpu: gpu.name.clone(), here: facts.name.clone() });
+    }
     let manifest = Manifest { inputs, validated: validated(validation), ..entry.manifest };
-    Entry::new(manifest, &entry.ptx, &entry.source)
+    Ok(Entry::new(manifest, &entry.ptx, &entry.source))
 }
 
 /// Whether an entry would put what the CPU device modelled in place of what a GPU measured.

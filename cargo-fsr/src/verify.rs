@@ -3,7 +3,7 @@
 
 use fsr_build::spec::{ComputeCapability, KernelSpec};
 use fsr_build::store::Entry;
-use fsr_protocol::Tunables;
+use fsr_protocol::{DeviceFacts, Tunables};
 
 use crate::compile::{Compiled, Compiler, CompilerError};
 use crate::judge::{Executable, Failure, Judge, JudgeError, Validation, Verdict};
@@ -24,8 +24,8 @@ pub enum Verification {
     Holds {
         /// Whether the PTX came out the same, or why it was not compared.
         ptx: PtxComparison,
-        /// The validation, where a device could load the PTX.
-        validation: Option<Box<Validation>>,
+        /// The validation and its device, where one could load the PTX.
+        validation: Option<Box<(Validation, DeviceFacts)>>,
     },
     /// The stored source does not compile any more, or gives other PTX.
     OtherPtx {
@@ -94,12 +94,15 @@ impl Verifier<'_> {
             }
         };
         let Some(judge) = &mut self.judge else { return Ok(Verification::Holds { ptx, validation: None }) };
-        let (major, minor) = judge.bench()?.device.compute_capability;
+        let device = judge.bench()?.device;
+        let (major, minor) = device.compute_capability;
         if !entry.manifest.arch.loads_on(ComputeCapability { major, minor }) {
             return Ok(Verification::Holds { ptx, validation: None });
         }
         Ok(match judge.validate_fresh(&executable(entry, &entry.ptx))? {
-            Verdict::Valid(validation) => Verification::Holds { ptx, validation: Some(Box::new(validation)) },
+            Verdict::Valid(validation) => {
+                Verification::Holds { ptx, validation: Some(Box::new((validation, device))) }
+            }
             Verdict::Invalid(failure) => Verification::Invalid(failure),
         })
     }

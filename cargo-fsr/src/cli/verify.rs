@@ -103,7 +103,7 @@ fn one(
             format!("PTX not compared: compiled by {stored}, and here is {here}")
         }
     };
-    let Some(validation) = validation else {
+    let Some((validation, device)) = validation.map(|found| *found) else {
         return Ok(if unverified {
             Err(format!("{compared}; {} and no device here loads it", state.standing.reason()))
         } else {
@@ -115,8 +115,13 @@ fn one(
     let words = format!("{compared}; valid on {cases} cases, largest relative error {worst:.1e}");
     if unverified && args.update {
         let inputs = rig::inputs(package, kernel, state.arch)?;
-        write_entry(&paths, &entry::restamped(entry, inputs, &validation))?;
-        return Ok(Ok(format!("{words}; restamped")));
+        return match entry::restamped(entry, inputs, &validation, &device) {
+            Ok(restamped) => {
+                write_entry(&paths, &restamped)?;
+                Ok(Ok(format!("{words}; restamped")))
+            }
+            Err(refused) => Ok(Err(format!("{words}; not restamped: {refused}"))),
+        };
     }
     if unverified {
         shell

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use fsr_build::spec::Arch;
 use fsr_protocol::Tunables;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::brief::{Brief, Settings};
+use crate::brief::{Brief, Settings, as_text};
 use crate::compile::Compiled;
 use crate::judge::{Bench, Executable, SetSeed, Timed, Verdict};
 use crate::model::{Answer, Origin, Position, Prompt};
@@ -99,6 +100,12 @@ pub enum Record {
         contenders: Vec<Contender>,
         /// The judge's word.
         timed: Timed,
+    },
+    /// The winner has become an entry: what was found is in the store.
+    Stored {
+        /// Of this arch.
+        #[serde(with = "as_text")]
+        arch: Arch,
     },
     /// A new best.
     Best {
@@ -240,7 +247,9 @@ impl Record {
     pub fn step(&self) -> Option<Step> {
         Some(match self {
             Self::Header(_) => Step::Header,
-            Self::Resumed { .. } | Self::Seeds { .. } | Self::Stopped { .. } => return None,
+            Self::Resumed { .. } | Self::Seeds { .. } | Self::Stopped { .. } | Self::Stored { .. } => {
+                return None;
+            }
             Self::Bench { .. } => Step::Bench,
             Self::Prompt { prompt } => Step::Prompt(prompt.position.origin()),
             Self::Answer { position, .. } => Step::Answer(position.origin()),

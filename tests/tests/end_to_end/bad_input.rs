@@ -193,8 +193,13 @@ fn disks_that_are_full_or_read_only() {
     let full = run(small, "fsr", tune).fails_with(ENVIRONMENT);
     snapshot!(full.error(), @"error: cannot write [project]/fsr/saxpy/sm_90.cu.new: No space left on device (os error 28)");
     assert_eq!(project.files("after"), project.stored());
+    // What was found is not lost, and asks for no search once there is room.
+    project
+        .fsr("tune --resume --model replay:recorded --verdicts --frozen")
+        .succeeds()
+        .says("Stored saxpy sm_90");
     let read_only_store = run(read_only, "fsr", tune).fails_with(ENVIRONMENT);
-    snapshot!(read_only_store.error(), @"error: cannot write [project]/fsr/saxpy/sm_90.ptx.new: Read-only file system (os error 30)");
+    snapshot!(read_only_store.error(), @"error: no entry could be written below [project]/fsr/saxpy: read-only filesystem or storage medium help: make it writable, or let the entries be written elsewhere with --out DIR");
     assert_eq!(project.files("after"), project.stored());
 
     // Where journals go.

@@ -22,6 +22,7 @@ mod support;
 mod bad_input;
 mod bundles;
 mod dialogues;
+mod incumbent;
 mod killing;
 mod readme;
 mod states;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::time::Duration;
 
+use fsr_build::key::Inputs;
 use fsr_build::spec::{Arch, ComputeCapability, KernelSpec};
 use fsr_build::store::{Entry, Origin as EntryOrigin, read_entry};
 
@@ -54,6 +55,7 @@ impl Tuning<'_> {
         let state = self.state.kernel(&package.spec.package, &kernel.name)?;
         let recording = self.recording(kernel)?;
         // What is wrong with these is worth saying before anything is built or begun.
+        self.place.probe(package, &kernel.name)?;
         let model = self.model(recording.as_deref())?;
         let templates = match &self.config.templates {
             Some(folder) => Templates::with_folder(folder)?,
@@ -73,12 +75,19 @@ impl Tuning<'_> {
         let Started { facts, mut journal, settings } =
             run::start(&state, self.args, package, &inputs, recording.as_deref(), self.shell)?;
         let old = read_entry(&self.place.paths(package, &kernel.name, arch)).ok();
-        let previous = match &recording {
+        let mut previous = match &recording {
             Some(recording) => {
                 journal::header(recording).map(|header| header.previous.clone()).unwrap_or_default()
             }
-            None => old.iter().map(|entry| entry.source.clone()).collect(),
+            None => Vec::new(),
         };
+        // Whatever answers, what is stored here is replaced by nothing slower; recorded verdicts do not know it.
+        if let Some(old) = &old
+            && !self.args.verdicts
+            && !previous.contains(&old.source)
+        {
+            previous.push(old.source.clone());
+        }
         let watch = Watch::new(self.shell.clone(), &kernel.name);
         let mut recorded;
         let (compiler, judge): (&dyn Compiler, &mut dyn Judge) = match &mut rig {
@@ -112,13 +121,20 @@ impl Tuning<'_> {
         let outcome = searched?;
         self.shell.detail("Journal", FileJournal::path(&journal).display());
 
-        let stored = match &outcome.best {
-            Some(winner) if is_kept(&outcome.stopped, outcome.rounds, old.is_some()) => {
+        let stored = match (&outcome.best, old) {
+            (Some(winner), Some(old)) if nothing_new(&outcome.stopped, winner, &old, &inputs) => {
+                let name = &kernel.name;
+                self.shell
+                    .note("Kept", format_args!("{name} {arch}: the model gave nothing to hold against it"));
+                Some(old)
+            }
+            (Some(winner), old) if is_kept(&outcome.stopped, outcome.rounds, old.is_some()) => {
                 let mut made = entry::tuned(kernel, arch, inputs, &facts.run, &outcome, winner)?;
                 if let (Origin::Previous(_), Some(old)) = (winner.origin, &old) {
                     made.manifest.model.clone_from(&old.manifest.model);
                 }
                 self.store(package, &made)?;
+                journal.append(Record::Stored { arch })?;
                 self.shell.status("Stored", summary(kernel, arch, winner));
                 Some(made)
             }
@@ -276,10 +292,21 @@ impl Tuning<'_> {
             if let Verification::Holds { validation: Some(validation), .. } =
                 verifier.verify(package, kernel, &entry)?
             {
+                let (validation, device) = *validation;
                 let inputs = rig::inputs(package, kernel, state.arch)?;
-                self.store(package, &entry::restamped(entry, inputs, &validation))?;
-                self.shell
-                    .status("Restamped", format_args!("{} {}: it still holds", kernel.name, state.arch));
+                match entry::restamped(entry, inputs, &validation, &device) {
+                    Ok(restamped) => {
+                        self.store(package, &restamped)?;
+                        self.shell.status(
+                            "Restamped",
+                            format_args!("{} {}: it still holds", kernel.name, state.arch),
+                        );
+                    }
+                    Err(refused) => {
+                        self.shell
+                            .note("Unverified", format_args!("{} {}: {refused}", kernel.name, state.arch));
+                    }
+                }
             }
         }
         Ok(())
@@ -451,6 +478,14 @@ fn is_kept(stopped: &Stopped, rounds: u32, replaces: bool) -> bool {
         Stopped::Interrupted => rounds > 0 || !replaces,
         Stopped::Rounds | Stopped::Plateau { .. } | Stopped::Model { .. } => true,
     }
+}
+
+/// Whether a model failed before it gave anything better than a fresh entry, which is then left as it is.
+fn nothing_new(stopped: &Stopped, winner: &Winner, old: &Entry, inputs: &Inputs) -> bool {
+    matches!(stopped, Stopped::Model { .. })
+        && winner.source == old.source
+        && winner.tunables == verify::values(old)
+        && old.manifest.key() == inputs.key()
 }
 
 fn summary(kernel: &KernelSpec, arch: Arch, winner: &Winner) -> String {

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use fsr_build::store::{Entry, EntryPaths, WriteError, recover, write_entry};
+use fsr_build::store::{Entry, EntryPaths, FOLDER, WriteError, recover, write_entry};
 
+use crate::cli::CommandError;
+use crate::exit::Exit;
 use crate::project::Package;
 
 #[derive(Debug)]
@@ -25,6 +27,24 @@ impl Place {
         match &self.out {
             Some(out) => EntryPaths::in_folder(&out.join(&package.spec.package).join(kernel), arch),
             None => EntryPaths::in_package(&package.spec.root, kernel, arch),
+        }
+    }
+
+    /// Finds out before a search whether its winner could be written. Leaves nothing behind.
+    pub fn probe(&self, package: &Package, kernel: &str) -> Result<(), CommandError> {
+        let folder = match &self.out {
+            Some(out) => out.join(&package.spec.package).join(kernel),
+            None => package.spec.root.join(FOLDER).join(kernel),
+        };
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(&folder);
+        match tempfile::Builder::new().prefix(".probe-").tempfile_in(there) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(CommandError::new(
+                Exit::Environment,
+                format!("no entry could be written below {}: {}", there.display(), error.kind()),
+                "make it writable, or let the entries be written elsewhere with --out DIR",
+            )),
         }
     }
 

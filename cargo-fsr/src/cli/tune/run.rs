@@ -59,9 +59,15 @@ fn newest(runs: Vec<Run>, replays: bool) -> Result<Option<(Run, Vec<Entry>)>, Jo
     Ok(None)
 }
 
-/// Whether a run came to its end, and had all the rounds that are wanted.
+/// Whether a run came to its end, had all the rounds that are wanted, and stored what it found.
 fn is_finished(entries: &[Entry], rounds: Option<u32>) -> bool {
-    let last = entries.iter().rev().find(|entry| !matches!(entry.record, Record::Seeds { .. }));
+    let found = entries.iter().rposition(|entry| matches!(entry.record, Record::Best { .. }));
+    let stored = entries.iter().rposition(|entry| matches!(entry.record, Record::Stored { .. }));
+    if found > stored {
+        return false;
+    }
+    let after = |entry: &&Entry| matches!(entry.record, Record::Seeds { .. } | Record::Stored { .. });
+    let last = entries.iter().rev().find(|entry| !after(entry));
     let ended = last.is_some_and(|entry| match &entry.record {
         Record::Stopped { reason } => {
             matches!(reason, StopReason::Rounds | StopReason::Plateau { .. })
@@ -125,8 +131,11 @@ pub fn start(
 
 #[cfg(test)]
 mod tests {
+    use fsr_protocol::Tunables;
+
     use super::*;
     use crate::journal::fixture::header;
+    use crate::model::Origin;
 
     fn entries(records: impl IntoIterator<Item = Record>) -> Vec<Entry> {
         [header()].into_iter().chain(records).map(|record| Entry { at: 0, record }).collect()
@@ -147,6 +156,10 @@ mod tests {
             stopped(StopReason::Plateau { rounds: 2 }),
             Record::Seeds { seeds: Vec::new() }
         ]));
+        let best = || Record::Best { origin: Origin::Baseline, defines: Tunables::new(), score: 1.0 };
+        assert!(!finished(vec![best(), stopped(StopReason::Rounds)]), "what was found is not stored yet");
+        let arch = "sm_90".parse().unwrap();
+        assert!(finished(vec![best(), stopped(StopReason::Rounds), Record::Stored { arch }]));
         let more = Record::Resumed { tool: String::new(), settings: Settings::default() };
         assert!(!finished(vec![stopped(StopReason::Rounds), more]));
     }

@@ -1,0 +1,78 @@
+//! What is stored, and what may take its place.
+
+use fsr_build::spec::Arch;
+use fsr_build::store::{DeviceKind, EntryPaths, read_entry, write_entry};
+
+use crate::support::{ANSWERS, Project};
+
+/// Lets the entry say that a GPU tuned it: there is none here.
+fn claim_a_gpu(project: &Project) {
+    let arch: Arch = "sm_90".parse().unwrap();
+    let paths = EntryPaths::in_package(&project.path(""), "saxpy", arch);
+    let mut entry = read_entry(&paths).unwrap();
+    let device = entry.manifest.device.as_mut().unwrap();
+    device.kind = DeviceKind::Cuda;
+    device.name = "NVIDIA H200".to_owned();
+    write_entry(&paths, &entry).unwrap();
+}
+
+#[test]
+fn what_a_gpu_tuned_is_neither_restamped_nor_replaced_without_one() {
+    let project = Project::tuned("gpu-tuned");
+    claim_a_gpu(&project);
+    project.fsr("check").succeeds();
+    project.edit("examples/fsr_saxpy.rs", "//! Host launch code", "//! The host launch code");
+    let sm_90 = project.read("fsr/saxpy/sm_90.toml");
+
+    // It holds, and its manifest would say that the GPU had seen the new host code.
+    project
+        .fsr("verify --update")
+        .on_cpu_device()
+        .fails_with(1)
+        .says("not restamped: it was tuned on NVIDIA H200, and valid here on NVIDIA H200 (simulated) only");
+    assert_eq!(project.read("fsr/saxpy/sm_90.toml"), sm_90);
+
+    project.answers(ANSWERS);
+    project
+        .fsr("tune")
+        .on_cpu_device()
+        .fails_with(1)
+        .says("Unverified saxpy sm_90: it was tuned on NVIDIA H200")
+        .says("was tuned on a GPU, and this run on none: it is kept");
+    assert_eq!(project.read("fsr/saxpy/sm_90.toml"), sm_90);
+}
+
+#[test]
+fn a_model_that_fails_leaves_a_fresh_entry_alone() {
+    let project = Project::tuned("model-fails");
+    let stored = project.stored();
+    project
+        .fsr("tune --force --model command:false")
+        .on_cpu_device()
+        .fails_with(4)
+        .says("Kept saxpy sm_90")
+        .says("--resume");
+    assert_eq!(project.stored()["saxpy/sm_90.toml"], stored["saxpy/sm_90.toml"]);
+}
+
+#[test]
+fn a_recording_is_raced_against_what_is_stored() {
+    // A recording whose winner is the baseline.
+    let project = Project::new("race");
+    project.answers(&[ANSWERS[0], ANSWERS[0], ANSWERS[0], ANSWERS[0]]);
+    project.fsr("tune").on_cpu_device().succeeds().says("Stored saxpy sm_90: baseline");
+    project.write("recorded/saxpy.jsonl", &project.journals()[0]);
+
+    project.answers(&[ANSWERS[0], ANSWERS[0], ANSWERS[0], ANSWERS[0], ANSWERS[3], ANSWERS[3]]);
+    project.fsr("tune --force --rounds 1").on_cpu_device().succeeds().says("Stored saxpy sm_90: r1-c");
+    let better = project.stored();
+
+    project
+        .fsr("tune --force --model replay:recorded")
+        .on_cpu_device()
+        .succeeds()
+        .says("Stored saxpy sm_90: previous-1");
+    for file in ["saxpy/sm_90.cu", "saxpy/sm_90.ptx"] {
+        assert_eq!(project.stored()[file], better[file]);
+    }
+}
