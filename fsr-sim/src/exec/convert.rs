@@ -16,12 +16,12 @@ op! {
     F32_U32 = map1::<u32, f32>, |a| a as f32;
     F64_S32 = map1::<i32, f64>, |a| f64::from(a);
     F64_F32 = map1::<f32, f64>, |a| f64::from(a);
-    F64_F32_FTZ = map1::<f32, f64>, |a| f64::from(flush(a));
-    F32_F64 = map1::<f64, f32>, |a| canon(a as f32);
+    F64_F32_FTZ = map1::<f32, f64>, |a| f64::from(canon(flush(a)));
+    F32_F64 = map1::<f64, f32>, |a| narrow(a);
     S32_F32_RZ = map1::<f32, i32>, |a| if a.is_nan() { 0 } else { a as i32 };
     F32_SAT = map1::<f32, f32>, |a| if a > 0.0 { if a < 1.0 { a } else { 1.0 } } else { 0.0 };
     F32_F16 = map1::<u16, f32>, |a| canon(soft::f16_to_f32(a));
-    F32_BF16 = map1::<u16, f32>, |a| canon(soft::bf16_to_f32(a));
+    F32_BF16 = map1::<u16, f32>, |a| soft::bf16_to_f32(a);
 }
 
 slow! {
@@ -29,6 +29,17 @@ slow! {
     CVT_PACK_F = cvt_pack_f;
     CVT_PACK_I = cvt_pack_i;
     UNPACK_F8X2 = unpack_f8x2;
+}
+
+/// To single precision; a NaN keeps its sign and the top of its payload.
+#[inline(always)]
+fn narrow(a: f64) -> f32 {
+    let bits = a.to_bits();
+    if a.is_nan() {
+        f32::from_bits((bits >> 63 << 31) as u32 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x3f_ffff)
+    } else {
+        a as f32
+    }
 }
 
 /// What a conversion reads or writes.
@@ -82,6 +93,15 @@ impl Number {
     /// Bits and signedness of an integer.
     fn integer(self) -> (u32, bool) {
         (8 << (self as u32 / 2), self as u32 & 1 == 1)
+    }
+
+    /// Whether both are integers and the other type has every value of this one.
+    pub fn fits(self, other: Number) -> bool {
+        if self.is_float() || other.is_float() {
+            return false;
+        }
+        let ((mine, signed), (theirs, other_signed)) = (self.integer(), other.integer());
+        if signed == other_signed { theirs >= mine } else { other_signed && theirs > mine }
     }
 
     fn format(self) -> Format {
@@ -198,8 +218,8 @@ impl Conversion {
         if !self.to.is_float() {
             let (bits, signed) = self.to.integer();
             if value.is_nan() {
-                // 64-bit destinations get the sign bit, narrower ones zero, as the hardware does.
-                return if bits == 64 { 1 << 63 } else { 0 };
+                // The manual: zero, unless one of the two has 64 bits; then only the top bit is set.
+                return if bits == 64 || self.from == Number::F64 { 1 << (bits - 1) } else { 0 };
             }
             let whole = integral(value, self.mode);
             // Out of range clamps, whether `.sat` is written or not.
@@ -216,19 +236,31 @@ impl Conversion {
             value = integral(value, self.mode);
         }
         if value.is_nan() && !self.sat {
-            if self.from == Number::F64 && self.to == Number::F64 {
-                return value.to_bits();
-            }
-            return self.to.format().nan;
+            return self.nan(raw);
         }
         let mut out = self.to.format().round_f64(value, self.mode, self.satfinite);
-        if self.relu && value < 0.0 {
+        if self.relu && value <= 0.0 {
             out = 0;
         }
         if self.ftz && self.to == Number::F32 && out & 0x7f80_0000 == 0 {
             out &= 0x8000_0000;
         }
         self.saturate(out)
+    }
+
+    /// What a NaN becomes. Double precision keeps sign and payload, as far as the narrower format has room; tf32
+    /// only loses bits, so that a NaN may become an infinity; everything else is canonical.
+    fn nan(&self, raw: u64) -> u64 {
+        let (from, to) = (self.from.format(), self.to.format());
+        if self.to == Number::Tf32 {
+            return raw >> (from.mantissa - to.mantissa);
+        }
+        if self.from != Number::F64 && self.to != Number::F64 {
+            return to.nan;
+        }
+        let payload = raw << (64 - from.mantissa) >> (64 - to.mantissa);
+        let sign = raw >> (from.exponent + from.mantissa) << (to.exponent + to.mantissa);
+        sign | ((2u64 << to.exponent) - 1) << (to.mantissa - 1) | payload
     }
 
     /// `.sat` of a floating result: to [0, 1], NaN to +0.

@@ -45,19 +45,19 @@ op! {
     MAD_WIDE_U16 = map3::<u16, u16, u32, u32>, |a, b, c| (u32::from(a) * u32::from(b)).wrapping_add(c);
     MAD_WIDE_S16 = map3::<i16, i16, i32, i32>, |a, b, c| (i32::from(a) * i32::from(b)).wrapping_add(c);
 
-    // Hardware gives all ones for a quotient by zero, and the dividend for a remainder by zero.
+    // The manual leaves division by zero open; hardware gives all ones, also as the remainder.
     DIV_U16 = map2::<u16, u16, u16>, |a, b| a.checked_div(b).unwrap_or(u16::MAX);
     DIV_S16 = map2::<i16, i16, i16>, |a, b| if b == 0 { -1 } else { a.wrapping_div(b) };
     DIV_U32 = map2::<u32, u32, u32>, |a, b| a.checked_div(b).unwrap_or(u32::MAX);
     DIV_S32 = map2::<i32, i32, i32>, |a, b| if b == 0 { -1 } else { a.wrapping_div(b) };
     DIV_U64 = map2::<u64, u64, u64>, |a, b| a.checked_div(b).unwrap_or(u64::MAX);
     DIV_S64 = map2::<i64, i64, i64>, |a, b| if b == 0 { -1 } else { a.wrapping_div(b) };
-    REM_U16 = map2::<u16, u16, u16>, |a, b| if b == 0 { a } else { a % b };
-    REM_S16 = map2::<i16, i16, i16>, |a, b| if b == 0 { a } else { a.wrapping_rem(b) };
-    REM_U32 = map2::<u32, u32, u32>, |a, b| if b == 0 { a } else { a % b };
-    REM_S32 = map2::<i32, i32, i32>, |a, b| if b == 0 { a } else { a.wrapping_rem(b) };
-    REM_U64 = map2::<u64, u64, u64>, |a, b| if b == 0 { a } else { a % b };
-    REM_S64 = map2::<i64, i64, i64>, |a, b| if b == 0 { a } else { a.wrapping_rem(b) };
+    REM_U16 = map2::<u16, u16, u16>, |a, b| a.checked_rem(b).unwrap_or(u16::MAX);
+    REM_S16 = map2::<i16, i16, i16>, |a, b| if b == 0 { -1 } else { a.wrapping_rem(b) };
+    REM_U32 = map2::<u32, u32, u32>, |a, b| a.checked_rem(b).unwrap_or(u32::MAX);
+    REM_S32 = map2::<i32, i32, i32>, |a, b| if b == 0 { -1 } else { a.wrapping_rem(b) };
+    REM_U64 = map2::<u64, u64, u64>, |a, b| a.checked_rem(b).unwrap_or(u64::MAX);
+    REM_S64 = map2::<i64, i64, i64>, |a, b| if b == 0 { -1 } else { a.wrapping_rem(b) };
 
     MIN_U16 = map2::<u16, u16, u16>, |a, b| a.min(b);
     MIN_S16 = map2::<i16, i16, i16>, |a, b| a.min(b);
@@ -175,9 +175,12 @@ fn ones(n: u32) -> u64 {
 }
 
 /// PTX `bfe`, as its manual defines it: fields that reach beyond the top are filled with the sign.
+///
+/// Positions and lengths are of eight bits; of 64-bit fields, hardware takes all bits of both.
 #[inline(always)]
 fn extract(a: u64, pos: u32, len: u32, bits: u32, signed: bool) -> u64 {
-    let (pos, len, msb) = (pos & 0xff, len & 0xff, bits - 1);
+    let msb = bits - 1;
+    let (pos, len) = if bits == 64 { (pos.min(0xff), len.min(0xff)) } else { (pos & 0xff, len & 0xff) };
     let sign = signed && len != 0 && a >> (pos + len - 1).min(msb) & 1 == 1;
     let field = if pos > msb { 0 } else { (a >> pos) & ones(len.min(bits - pos)) };
     let taken = if pos > msb { 0 } else { len.min(bits - pos) };
@@ -247,7 +250,8 @@ fn bfi_64(r: &mut Regs, i: &Inst, m: u32) {
         (*r.cells::<u64>(i.a), *r.cells::<u64>(i.b), r.cells::<u32>(i.c), r.cells::<u32>(i.aux));
     let mut out = [0u64; 32];
     for lane in 0..32 {
-        let (pos, len) = (c[lane] & 0xff, len[lane] & 0xff);
+        // As in `extract`: all bits of both count.
+        let (pos, len) = (c[lane], len[lane]);
         let mask = if pos > 63 { 0 } else { ones(len) << pos };
         out[lane] = (b[lane] & !mask) | (if pos > 63 { 0 } else { a[lane] << pos } & mask);
     }
@@ -403,7 +407,12 @@ fn fns(r: &mut Regs, i: &Inst, m: u32) {
     let (a, b, c) = (*r.cells::<u32>(i.a), *r.cells::<u32>(i.b), *r.cells::<u32>(i.c));
     let mut out = [0u32; 32];
     for lane in 0..32 {
-        let (mask, base, offset) = (a[lane], b[lane] & 31, c[lane] as i32);
+        let (mask, base, offset) = (a[lane], b[lane], c[lane] as i32);
+        if base > 31 || offset == i32::MIN {
+            // Beyond the manual's words; this is what hardware gives.
+            out[lane] = if offset == i32::MIN { 0 } else { u32::MAX };
+            continue;
+        }
         let step = if offset < 0 { -1i32 } else { 1 };
         let mut left = offset.unsigned_abs();
         if offset == 0 {

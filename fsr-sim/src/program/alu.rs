@@ -1131,6 +1131,9 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             (1, 1) => {}
             _ => return Err(Refusal::Unsupported),
         }
+        if sat && from.fits(to) {
+            return invalid("illegal modifier .sat: the conversion loses nothing");
+        }
         let [d, a] = operands(i)?;
         let source = source_type(from);
         let (a, source_bits) = self.src_wide(a, source)?;
