@@ -3,19 +3,24 @@
 //! None of it is part of a spec. The file beside the workspace wins over the one in the user's configuration folder,
 //! key by key; flags and `FSR_*` variables win over both. It never holds a secret.
 
+mod http;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 use serde::Deserialize;
 
+pub use http::HttpConfig;
+
+use crate::model::http::Dialect;
 use crate::report::{TextFault, suggestion};
 
 /// Name of the file.
 pub const FILE: &str = "fsr.toml";
 
 /// All settings, with absolute paths.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
     /// Model to use when no flag names one.
     pub model: Option<String>,
@@ -30,7 +35,7 @@ pub struct Config {
 }
 
 /// How one model is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ModelConfig {
     /// A program: prompt on stdin, answer on stdout.
@@ -55,6 +60,12 @@ pub enum ModelConfig {
         /// The folder of the recording: one journal a kernel.
         folder: PathBuf,
     },
+    /// OpenAI's chat completions, which nearly every server speaks.
+    OpenaiChat(HttpConfig),
+    /// OpenAI's responses.
+    OpenaiResponses(HttpConfig),
+    /// Anthropic's messages.
+    Anthropic(HttpConfig),
 }
 
 impl ModelConfig {
@@ -63,9 +74,19 @@ impl ModelConfig {
         600
     }
 
+    /// The endpoint and what it speaks; none for other kinds.
+    pub fn http(&self) -> Option<(Dialect, &HttpConfig)> {
+        match self {
+            Self::OpenaiChat(http) => Some((Dialect::Chat, http)),
+            Self::OpenaiResponses(http) => Some((Dialect::Responses, http)),
+            Self::Anthropic(http) => Some((Dialect::Messages, http)),
+            Self::Command { .. } | Self::Files { .. } | Self::Replay { .. } => None,
+        }
+    }
+
     fn relative_to(mut self, base: &Path) -> Self {
         match &mut self {
-            Self::Command { .. } => {}
+            Self::Command { .. } | Self::OpenaiChat(_) | Self::OpenaiResponses(_) | Self::Anthropic(_) => {}
             Self::Files { folder, .. } | Self::Replay { folder } => *folder = base.join(&*folder),
         }
         self
@@ -151,7 +172,14 @@ impl Config {
     pub fn model(&self, flag: Option<&str>, here: &Path) -> Result<ModelConfig, ConfigError> {
         let name = flag.or(self.model.as_deref()).ok_or(ConfigError::NoModel)?;
         if let Some(model) = self.models.get(name) {
-            return Ok(model.clone());
+            let mut model = model.clone();
+            if let ModelConfig::OpenaiChat(http)
+            | ModelConfig::OpenaiResponses(http)
+            | ModelConfig::Anthropic(http) = &mut model
+            {
+                http.name.get_or_insert_with(|| name.to_owned());
+            }
+            return Ok(model);
         }
         let folder = |value: &str| here.join(value);
         match name.split_once(':') {

@@ -10,7 +10,7 @@ use crate::entry::HeaderError;
 use crate::exit::Exit;
 use crate::journal::JournalError;
 use crate::judge::JudgeError;
-use crate::model::ModelError;
+use crate::model::{HttpFault, ModelError};
 use crate::project::ProjectError;
 use crate::search::{SearchError, TemplateError};
 use crate::state::StateError;
@@ -101,6 +101,10 @@ impl CommandError {
                 Exit::Environment
             }
             Self::Model(ModelError::CommandLine { .. }) => Exit::Input,
+            Self::Model(ModelError::Http {
+                fault: HttpFault::Address { .. } | HttpFault::Header { .. },
+                ..
+            }) => Exit::Input,
             Self::Journal(_) | Self::Model(_) => Exit::Environment,
             Self::Search(error) => search_exit(error),
             Self::Other { exit, .. } => *exit,

@@ -1,5 +1,6 @@
 //! `cargo fsr tune`: searches, kernel by kernel, and stores the winners.
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use crate::cache::{Cache, Found};
 use crate::config::{Config, ModelConfig};
 use crate::entry;
 use crate::exit::Exit;
+use crate::model::http::Network;
 use crate::project::{Package, Project, bundle};
 use crate::state::ProjectState;
 
@@ -44,6 +46,8 @@ struct Tuning<'a> {
     place: Place,
     shell: &'a Arc<Shell>,
     interrupt: &'a Interrupt,
+    /// Made when the first endpoint is asked.
+    network: OnceCell<Network>,
 }
 
 pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit, CommandError> {
@@ -84,6 +88,7 @@ pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit
         state,
         shell,
         interrupt,
+        network: OnceCell::new(),
     };
     if args.verdicts && !matches!(tuning.model, ModelConfig::Replay { .. }) {
         return Err(CommandError::new(
@@ -104,6 +109,14 @@ fn all_fresh(package: &Package, kernel: &KernelSpec, shell: &Shell) -> bool {
 }
 
 impl Tuning<'_> {
+    fn network(&self) -> std::io::Result<&Network> {
+        if let Some(network) = self.network.get() {
+            return Ok(network);
+        }
+        let network = Network::new()?;
+        Ok(self.network.get_or_init(|| network))
+    }
+
     fn all(&self, due: &[Due<'_>]) -> Result<Exit, CommandError> {
         let mut exit = Exit::Success;
         let mut awaited = Vec::new();

@@ -4,6 +4,7 @@
 
 mod command;
 mod files;
+pub mod http;
 mod replay;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use command::{CommandLimits, CommandModel};
 pub use files::FilesModel;
+pub use http::{HttpFault, HttpModel};
 pub use replay::ReplayModel;
 
 /// Where in a search a prompt belongs. Unique: a slot is asked once a round.
@@ -173,6 +175,9 @@ pub struct Usage {
     pub input: u64,
     /// In the answer.
     pub output: u64,
+    /// Those of the prompt that the endpoint had kept from an earlier one; usually cheaper.
+    #[serde(default)]
+    pub cached: u64,
 }
 
 /// Whoever proposes candidates.
@@ -225,6 +230,14 @@ pub enum ModelError {
     NotRecorded {
         /// The position asked for.
         position: Position,
+    },
+    /// An endpoint gave no answer, or cannot be asked.
+    #[error("model `{model}`: {fault}")]
+    Http {
+        /// The model.
+        model: String,
+        /// What happened.
+        fault: HttpFault,
     },
     /// A file of the model could not be read or written.
     #[error("{path}: {source}")]

@@ -13,12 +13,14 @@ use super::run::{self, Started};
 use crate::cli::watch::{Watch, times};
 use crate::cli::{CommandError, rig};
 use crate::compile::{Compiled, Compiler, NvrtcCompiler};
-use crate::config::ModelConfig;
+use crate::config::{ConfigError, ModelConfig};
 use crate::entry::{self, Carried};
 use crate::exit::Exit;
 use crate::journal::{self, FileJournal, Journal, JournalError, Record};
 use crate::judge::{Executable, HostJudge, Judge, JudgeError, Verdict};
-use crate::model::{CommandLimits, CommandModel, FilesModel, Model, Origin, ReplayModel};
+use crate::model::{
+    CommandLimits, CommandModel, FilesModel, HttpModel, Model, ModelError, Origin, ReplayModel,
+};
 use crate::project::{HostSource, Package, Standing};
 use crate::search::answer;
 use crate::search::{Awaited, Outcome, RecordedOnly, Search, Stopped, Templates, Winner};
@@ -382,7 +384,23 @@ impl Tuning<'_> {
                 }
             }
             ModelConfig::Replay { .. } => Box::new(ReplayModel::new(recording.unwrap_or_default())),
+            ModelConfig::OpenaiChat(_) | ModelConfig::OpenaiResponses(_) | ModelConfig::Anthropic(_) => {
+                self.endpoint()?
+            }
         })
+    }
+
+    fn endpoint(&self) -> Result<Box<dyn Model>, CommandError> {
+        let Some((dialect, http)) = self.model.http() else {
+            return Err(ConfigError::NoModel.into());
+        };
+        let name = http.name.clone().unwrap_or_else(|| http.model.clone());
+        let settings =
+            http.settings(dialect).map_err(|fault| ModelError::Http { model: name.clone(), fault })?;
+        let network = self.network().map_err(|error| {
+            CommandError::new(Exit::Environment, format!("no thread for requests: {error}"), "try again")
+        })?;
+        Ok(Box::new(HttpModel::new(name, settings, network, self.interrupt.clone())?))
     }
 
     /// Compiler and judge, and the arch that the search is for: the best listed one that the device loads.
