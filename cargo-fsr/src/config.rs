@@ -13,7 +13,6 @@ use serde::Deserialize;
 
 pub use http::HttpConfig;
 
-use crate::model::http::Dialect;
 use crate::report::{TextFault, suggestion};
 
 /// Name of the file.
@@ -66,6 +65,22 @@ pub enum ModelConfig {
     OpenaiResponses(HttpConfig),
     /// Anthropic's messages.
     Anthropic(HttpConfig),
+    /// Several models of this file that share a search.
+    #[serde(rename_all = "kebab-case")]
+    Team {
+        /// Who takes a part that has nobody of its own; they take turns over the slots.
+        #[serde(default)]
+        members: Vec<String>,
+        /// Who writes first drafts.
+        #[serde(default)]
+        first_draft: Vec<String>,
+        /// Who mends candidates that failed.
+        #[serde(default)]
+        repair: Vec<String>,
+        /// Who makes valid kernels faster.
+        #[serde(default)]
+        speed_up: Vec<String>,
+    },
 }
 
 impl ModelConfig {
@@ -74,19 +89,13 @@ impl ModelConfig {
         600
     }
 
-    /// The endpoint and what it speaks; none for other kinds.
-    pub fn http(&self) -> Option<(Dialect, &HttpConfig)> {
-        match self {
-            Self::OpenaiChat(http) => Some((Dialect::Chat, http)),
-            Self::OpenaiResponses(http) => Some((Dialect::Responses, http)),
-            Self::Anthropic(http) => Some((Dialect::Messages, http)),
-            Self::Command { .. } | Self::Files { .. } | Self::Replay { .. } => None,
-        }
-    }
-
     fn relative_to(mut self, base: &Path) -> Self {
         match &mut self {
-            Self::Command { .. } | Self::OpenaiChat(_) | Self::OpenaiResponses(_) | Self::Anthropic(_) => {}
+            Self::Command { .. }
+            | Self::OpenaiChat(_)
+            | Self::OpenaiResponses(_)
+            | Self::Anthropic(_)
+            | Self::Team { .. } => {}
             Self::Files { folder, .. } | Self::Replay { folder } => *folder = base.join(&*folder),
         }
         self
@@ -249,6 +258,32 @@ mod tests {
         let error = config.model(Some("recorder"), Path::new("/here")).expect_err("unknown");
         assert_eq!(error.to_string(), "there is no model `recorder`; did you mean `recorded`?");
         assert!(matches!(config.model(None, Path::new("/here")), Err(ConfigError::NoModel)));
+    }
+
+    #[test]
+    fn an_endpoint_is_called_by_its_name_in_the_file_and_keeps_its_key_outside() {
+        let text = "[models.strong]\nkind = 'anthropic'\nmodel = 'some-model'\nkey-env = 'SOME_KEY'\n";
+        let config = config(text).expect("valid");
+        let ModelConfig::Anthropic(http) = config.model(Some("strong"), Path::new("/")).expect("there")
+        else {
+            panic!("another kind");
+        };
+        assert_eq!((http.name.as_deref(), http.key_env.as_deref()), (Some("strong"), Some("SOME_KEY")));
+        for secret in ["key", "api-key", "token"] {
+            let text = format!("[models.a]\nkind = 'openai-chat'\nmodel = 'm'\n{secret} = 'x'\n");
+            let error = self::config(&text).expect_err("no place for it").to_string();
+            assert!(error.contains(&format!("unknown field `{secret}`")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_team_names_its_parts() {
+        let text = "[models.t]\nkind = 'team'\nmembers = ['a']\nrepair = ['b', 'c']\n";
+        let team = config(text).expect("valid").model(Some("t"), Path::new("/")).expect("there");
+        let ModelConfig::Team { members, repair, speed_up, .. } = team else { panic!("another kind") };
+        assert_eq!((members.len(), repair.len(), speed_up.len()), (1, 2, 0));
+        let error = config("[models.t]\nkind = 'team'\nrepairs = ['b']\n").expect_err("unknown key");
+        assert!(error.to_string().contains("unknown field `repairs`"), "{error}");
     }
 
     #[test]

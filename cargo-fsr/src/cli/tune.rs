@@ -19,6 +19,7 @@ use crate::project::{Package, Project, bundle};
 use crate::state::ProjectState;
 
 mod kernel;
+mod models;
 mod place;
 mod run;
 

@@ -1,5 +1,6 @@
 //! The course of a search: header, bench, given kernels, rounds, final check.
 
+use super::Cast;
 use super::answer::{self, AnswerFault, Rejection};
 use super::attempt::Fate;
 use super::effects::{Effects, Halt, Referee, Rival};
@@ -13,7 +14,7 @@ use crate::brief::Settings;
 use crate::compile::CompileFailure;
 use crate::journal::{self, FORMAT, Header, Purpose, Record, Step};
 use crate::judge::{Failure, FailureKind, JudgeError, Verdict};
-use crate::model::{Model, Origin, Position, Prompt};
+use crate::model::{Origin, Position, Prompt};
 
 pub(super) fn run(search: Search<'_>) -> Result<Outcome, SearchError> {
     let mut header = header(&search)?;
@@ -24,7 +25,7 @@ pub(super) fn run(search: Search<'_>) -> Result<Outcome, SearchError> {
         brief,
         settings,
         templates,
-        models,
+        cast,
         compiler,
         judge,
         journal,
@@ -38,7 +39,7 @@ pub(super) fn run(search: Search<'_>) -> Result<Outcome, SearchError> {
     let effects = Effects { ledger, brief, compiler, events, interrupt };
     let referee = Referee::new(judge, &effects).map_err(before_anything)?;
     let field = Field { effects, referee, settings, attempts: Default::default(), bests: Vec::new() };
-    let mut engine = Engine { field, templates, models, rounds: 0 };
+    let mut engine = Engine { field, templates, cast, rounds: 0 };
     let stopped = match engine.search(&previous) {
         Ok(stopped) | Err(Halt::Stop(stopped)) => stopped,
         Err(Halt::Fault(error)) => return Err(error),
@@ -51,7 +52,7 @@ fn header(search: &Search<'_>) -> Result<Header, SearchError> {
     if candidates == 0 || rounds == 0 {
         return Err(SearchError::Settings("a search needs at least one candidate and one round".to_owned()));
     }
-    if search.models.is_empty() {
+    if !search.cast.is_complete() {
         return Err(SearchError::Settings("no model is there to be asked".to_owned()));
     }
     if search.brief.entries.is_empty() {
@@ -66,7 +67,7 @@ fn header(search: &Search<'_>) -> Result<Header, SearchError> {
         brief: search.brief.clone(),
         settings: search.settings.clone(),
         previous: search.previous.to_vec(),
-        models: search.models.iter().map(|model| model.name()).collect(),
+        models: search.cast.names(),
         templates: search.templates.records().to_vec(),
     })
 }
@@ -104,7 +105,7 @@ fn before_anything(halt: Halt) -> SearchError {
 struct Engine<'a> {
     field: Field<'a>,
     templates: &'a Templates,
-    models: &'a [&'a dyn Model],
+    cast: Cast<'a>,
     /// Rounds begun.
     rounds: u32,
 }
@@ -133,7 +134,7 @@ impl Engine<'_> {
             let prompts: Vec<Prompt> =
                 (1..=candidates).map(|slot| self.prompt(plan, round, slot)).collect::<Result<_, Halt>>()?;
             let effects = &self.field.effects;
-            let entrants = ask_all(effects, self.models, self.field.settings, &prompts)?;
+            let entrants = ask_all(effects, &self.cast, self.field.settings, &prompts)?;
             self.field.try_all(entrants)?;
 
             let slots = (1..=candidates).map(|slot| Origin::Candidate { round, slot });

@@ -6,6 +6,7 @@
 
 pub mod answer;
 mod attempt;
+mod cast;
 mod cuda_text;
 mod effects;
 mod engine;
@@ -32,8 +33,9 @@ use crate::brief::{Brief, Settings};
 use crate::compile::{Compiler, CompilerError, Ptx};
 use crate::journal::{Entry, Journal, JournalError, StopReason};
 use crate::judge::{Bench, Judge, JudgeError, Timing, Validation};
-use crate::model::{Model, Origin};
+use crate::model::Origin;
 
+pub use cast::Cast;
 pub use events::{Event, Events, Silent};
 pub use prompts::{TemplateError, Templates};
 pub use recorded::RecordedOnly;
@@ -51,8 +53,8 @@ pub struct Search<'a> {
     pub previous: &'a [String],
     /// The prompt templates.
     pub templates: &'a Templates,
-    /// Who is asked; several take turns over the slots. At least one.
-    pub models: &'a [&'a dyn Model],
+    /// Who is asked for what.
+    pub cast: Cast<'a>,
     /// Makes PTX.
     pub compiler: &'a dyn Compiler,
     /// Decides what works.

@@ -11,7 +11,7 @@ use super::effects::{Effects, Halt};
 use super::ledger::diverged;
 use super::sweep;
 use super::trial::Entrant;
-use super::{Awaited, Event, Stopped};
+use super::{Awaited, Cast, Event, Stopped};
 use crate::brief::Settings;
 use crate::journal::{Record, SourceResult, Step};
 use crate::model::{Answer, Model, ModelError, Prompt};
@@ -43,15 +43,16 @@ pub(super) fn settle(effects: &Effects<'_>, prompt: Prompt) -> Result<Prompt, Ha
 /// Asks for every prompt at once. All are asked before any failure ends the round.
 pub(super) fn ask_all(
     effects: &Effects<'_>,
-    models: &[&dyn Model],
+    cast: &Cast<'_>,
     settings: &Settings,
     prompts: &[Prompt],
 ) -> Result<Vec<Entrant>, Halt> {
     let answers: Vec<Result<Entrant, Halt>> = thread::scope(|scope| {
         let threads: Vec<_> = prompts
             .iter()
-            .zip(models.iter().cycle())
-            .map(|(prompt, model)| scope.spawn(move || ask(effects, *model, settings, prompt)))
+            // A cast is complete, or the search did not begin.
+            .filter_map(|prompt| Some((prompt, cast.model(prompt.stage, prompt.position.slot)?)))
+            .map(|(prompt, model)| scope.spawn(move || ask(effects, model, settings, prompt)))
             .collect();
         threads
             .into_iter()

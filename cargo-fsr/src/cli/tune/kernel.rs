@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
-use std::time::Duration;
 
 use fsr_build::key::Inputs;
 use fsr_build::spec::{Arch, ComputeCapability, KernelSpec};
@@ -13,14 +12,12 @@ use super::run::{self, Started};
 use crate::cli::watch::{Watch, times};
 use crate::cli::{CommandError, rig};
 use crate::compile::{Compiled, Compiler, NvrtcCompiler};
-use crate::config::{ConfigError, ModelConfig};
+use crate::config::ModelConfig;
 use crate::entry::{self, Carried};
 use crate::exit::Exit;
 use crate::journal::{self, FileJournal, Journal, JournalError, Record};
 use crate::judge::{Executable, HostJudge, Judge, JudgeError, Verdict};
-use crate::model::{
-    CommandLimits, CommandModel, FilesModel, HttpModel, Model, ModelError, Origin, ReplayModel,
-};
+use crate::model::Origin;
 use crate::project::{HostSource, Package, Standing};
 use crate::search::answer;
 use crate::search::{Awaited, Outcome, RecordedOnly, Search, Stopped, Templates, Winner};
@@ -58,7 +55,7 @@ impl Tuning<'_> {
         let recording = self.recording(kernel)?;
         // What is wrong with these is worth saying before anything is built or begun.
         self.place.probe(package, &kernel.name)?;
-        let model = self.model(recording.as_deref())?;
+        let models = self.models(recording.as_deref())?;
         let templates = match &self.config.templates {
             Some(folder) => Templates::with_folder(folder)?,
             None => Templates::built_in()?,
@@ -105,7 +102,7 @@ impl Tuning<'_> {
             run: &facts,
             previous: &previous,
             templates: &templates,
-            models: &[model.as_ref()],
+            cast: models.cast(),
             compiler,
             judge,
             journal: &mut journal,
@@ -363,44 +360,6 @@ impl Tuning<'_> {
             }
             _ => Ok(None),
         }
-    }
-
-    fn model(&self, recording: Option<&[journal::Entry]>) -> Result<Box<dyn Model>, CommandError> {
-        Ok(match &self.model {
-            ModelConfig::Command { command, deadline, name } => {
-                let limits =
-                    CommandLimits { deadline: Duration::from_secs(*deadline), ..CommandLimits::default() };
-                let model = CommandModel::new(command, limits, self.interrupt.clone())?;
-                match name {
-                    Some(name) => Box::new(model.named(name)),
-                    None => Box::new(model),
-                }
-            }
-            ModelConfig::Files { folder, name } => {
-                let model = FilesModel::new(folder);
-                match name {
-                    Some(name) => Box::new(model.named(name)),
-                    None => Box::new(model),
-                }
-            }
-            ModelConfig::Replay { .. } => Box::new(ReplayModel::new(recording.unwrap_or_default())),
-            ModelConfig::OpenaiChat(_) | ModelConfig::OpenaiResponses(_) | ModelConfig::Anthropic(_) => {
-                self.endpoint()?
-            }
-        })
-    }
-
-    fn endpoint(&self) -> Result<Box<dyn Model>, CommandError> {
-        let Some((dialect, http)) = self.model.http() else {
-            return Err(ConfigError::NoModel.into());
-        };
-        let name = http.name.clone().unwrap_or_else(|| http.model.clone());
-        let settings =
-            http.settings(dialect).map_err(|fault| ModelError::Http { model: name.clone(), fault })?;
-        let network = self.network().map_err(|error| {
-            CommandError::new(Exit::Environment, format!("no thread for requests: {error}"), "try again")
-        })?;
-        Ok(Box::new(HttpModel::new(name, settings, network, self.interrupt.clone())?))
     }
 
     /// Compiler and judge, and the arch that the search is for: the best listed one that the device loads.

@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering;
 
 use super::fixture::{Bed, essence};
 use crate::brief::Bounds;
-use crate::journal::{Journal, Record, StopReason};
+use crate::journal::{Journal, MemoryJournal, Record, StopReason};
 use crate::model::{ModelError, Origin, Stage};
 use crate::search::fakes::{Script, answer, brief, code, with_baseline};
-use crate::search::{SearchError, Stopped};
+use crate::search::{Cast, SearchError, Stopped};
 
 fn candidate(round: u32, slot: u32) -> Origin {
     Origin::Candidate { round, slot }
@@ -297,4 +297,22 @@ fn equal_searches_are_equal() {
         (essence(&outcome), bed.judge.log)
     };
     assert_eq!(run(), run());
+}
+
+#[test]
+fn each_part_has_its_model() {
+    let script = |words: &'static [&'static [&'static str]]| Script::new(words);
+    let draft = script(&[&["BROKEN", "WRONG"]]);
+    let repair = script(&[&[], &["ns=100", "WRONG"]]);
+    let (one, other) = (script(&[&[], &[], &["ns=90"]]), script(&[&[], &[], &["never", "ns=80"]]));
+    let mut bed = Bed::new(brief(), 2, 3);
+    let cast = Cast { first_draft: vec![&draft], repair: vec![&repair], speed_up: vec![&one, &other] };
+    let outcome = bed.run_cast(cast, &mut MemoryJournal::new()).unwrap();
+    assert_eq!(outcome.best.unwrap().origin.to_string(), "r3-c2");
+    assert_eq!(
+        [&draft, &repair, &one, &other].map(|script| script.asked.lock().unwrap().len()),
+        [2, 2, 1, 1]
+    );
+    let nobody = Cast { repair: Vec::new(), ..Cast::everyone(&[&draft]) };
+    assert!(matches!(bed.run_cast(nobody, &mut MemoryJournal::new()), Err(SearchError::Settings(_))));
 }

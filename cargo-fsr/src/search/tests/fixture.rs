@@ -7,7 +7,7 @@ use crate::brief::{Brief, Settings};
 use crate::journal::{Entry, Journal, MemoryJournal};
 use crate::model::Model;
 use crate::search::fakes::{FakeCompiler, FakeJudge};
-use crate::search::{Event, Events, Outcome, RunFacts, Search, SearchError, Templates};
+use crate::search::{Cast, Event, Events, Outcome, RunFacts, Search, SearchError, Templates};
 
 static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::built_in().unwrap());
 
@@ -48,6 +48,10 @@ impl Bed {
     }
 
     pub fn run_with(&mut self, model: &dyn Model, journal: &mut dyn Journal) -> Result<Outcome, SearchError> {
+        self.run_cast(Cast::everyone(&[model]), journal)
+    }
+
+    pub fn run_cast(&mut self, cast: Cast<'_>, journal: &mut dyn Journal) -> Result<Outcome, SearchError> {
         let run = RunFacts {
             run: "test".to_owned(),
             tool: "0.0.0".to_owned(),
@@ -60,7 +64,7 @@ impl Bed {
             run: &run,
             previous: &self.previous,
             templates: &TEMPLATES,
-            models: &[model],
+            cast,
             compiler: &self.compiler,
             judge: &mut self.judge,
             journal,

@@ -9,7 +9,7 @@ use super::fixture::{Bed, essence};
 use crate::journal::{Entry, FileJournal, Journal, MemoryJournal, Record, read};
 use crate::model::{FilesModel, ModelError, ReplayModel};
 use crate::search::fakes::{Script, answer, brief, device, with_baseline};
-use crate::search::{RecordedOnly, RunFacts, Search, SearchError, Silent, Stopped, Templates};
+use crate::search::{Cast, RecordedOnly, RunFacts, Search, SearchError, Silent, Stopped, Templates};
 
 const ROUNDS: &[&[&str]] = &[
     &["BROKEN", "WRONG", "raw:none"],
@@ -238,7 +238,7 @@ fn recorded_verdicts_are_repeated_exactly_without_compiler_and_judge() {
             run: &run,
             previous: &[],
             templates: &Templates::built_in().unwrap(),
-            models: &[&ReplayModel::new(entries)],
+            cast: Cast::everyone(&[&ReplayModel::new(entries)]),
             compiler: &{ nobody },
             judge: &mut nobody,
             journal: &mut journal,
