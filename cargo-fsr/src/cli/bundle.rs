@@ -8,6 +8,7 @@ use fsr_build::store::{EntryPaths, read_entry, write_entry};
 
 use super::args::Bundle;
 use super::rig::{self, Interrupt};
+use super::shell::count;
 use super::{CommandError, Shell, here};
 use crate::compile::toolchain;
 use crate::config::Config;
@@ -46,7 +47,10 @@ pub fn run(args: Bundle, shell: &Shell, interrupt: &Interrupt) -> Result<Exit, C
         }
     }
     BundleIndex::new(packages.into_values().collect()).write(&args.dir)?;
-    shell.status("Bundled", format_args!("{} kernels into {}", kernels.len(), args.dir.display()));
+    shell.status(
+        "Bundled",
+        format_args!("{} into {}", count(kernels.len(), "kernel", "kernels"), args.dir.display()),
+    );
     shell.note("Next", format_args!("there: cargo-fsr tune --bundle {}", args.dir.display()));
     Ok(Exit::Success)
 }

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use serde::Serialize;
 
 use super::args::Check;
+use super::shell::count;
 use super::{CommandError, Shell, here};
 use crate::exit::Exit;
 use crate::project::{EntryState, Project};
@@ -67,15 +68,16 @@ pub fn run(args: Check, shell: &Shell) -> Result<Exit, CommandError> {
             remedy.map(|remedy| format!("\n             mend it with `{remedy}`")).unwrap_or_default();
         shell.fault(word, format!("{subject}: {cause}{remedy}"));
     }
-    let total = states.len();
+    let checked = format!(
+        "{} of {}",
+        count(states.len(), "entry", "entries"),
+        count(kernels.len(), "kernel", "kernels")
+    );
     if faults == 0 {
-        shell.status("Checked", format!("{total} entries of {} kernels: all fresh", kernels.len()));
+        shell.status("Checked", format!("{checked}: all fresh"));
         Ok(Exit::Success)
     } else {
-        shell.fault(
-            "Checked",
-            format!("{total} entries of {} kernels: {faults} not as they should be", kernels.len()),
-        );
+        shell.fault("Checked", format!("{checked}: {faults} not as they should be"));
         Ok(Exit::Unsatisfied)
     }
 }

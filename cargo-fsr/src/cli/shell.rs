@@ -139,3 +139,8 @@ impl Shell {
         });
     }
 }
+
+/// `1 kernel`, `2 kernels`.
+pub fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}

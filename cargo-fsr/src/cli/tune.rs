@@ -3,12 +3,14 @@
 use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use fsr_build::spec::KernelSpec;
 use fsr_build::store::read_entry;
 
 use super::args::Tune;
 use super::rig::{self, DeviceChoice, Interrupt};
+use super::shell::count;
 use super::{CommandError, Shell, here};
 use crate::cache::{Cache, Found};
 use crate::config::{Config, ModelConfig};
@@ -119,16 +121,19 @@ impl Tuning<'_> {
     }
 
     fn all(&self, due: &[Due<'_>]) -> Result<Exit, CommandError> {
+        let began = Instant::now();
         let mut exit = Exit::Success;
         let mut awaited = Vec::new();
+        let mut stored = 0;
         for Due { package, kernel, goes_on } in due {
             let anew = self.args.force || *goes_on;
             if !anew && self.restore(package, kernel)? {
+                stored += 1;
                 continue;
             }
             self.shell.status("Tuning", format_args!("{} of {}", kernel.name, package.spec.package));
             match self.kernel(package, kernel, anew) {
-                Ok(Tuned::Stored) => {}
+                Ok(Tuned::Stored) => stored += 1,
                 Ok(Tuned::Incomplete) => exit = worse(exit, Exit::Unsatisfied),
                 Ok(Tuned::Awaiting(mut prompts)) => {
                     awaited.append(&mut prompts);
@@ -157,6 +162,20 @@ impl Tuning<'_> {
                 } else {
                     self.shell.data(awaited.answer.display());
                 }
+            }
+        }
+        if awaited.is_empty() {
+            let place =
+                self.args.out.as_ref().map(|out| format!(" in {}", out.display())).unwrap_or_default();
+            let stored = match due.len() - stored {
+                0 => format!("stored{place}"),
+                rest => format!("{stored} stored{place}, {rest} not"),
+            };
+            let kernels = count(due.len(), "kernel", "kernels");
+            let summary = format!("{kernels} in {:.1} s: {stored}", began.elapsed().as_secs_f64());
+            match exit {
+                Exit::Success => self.shell.status("Finished", summary),
+                _ => self.shell.fault("Finished", summary),
             }
         }
         Ok(exit)

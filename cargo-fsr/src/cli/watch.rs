@@ -8,7 +8,9 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::Shell;
+use super::shell::count;
 use super::show::micros;
+use crate::journal::Purpose;
 use crate::judge::Timing;
 use crate::model::Origin;
 use crate::search::{Event, Events};
@@ -62,7 +64,13 @@ impl Events for Watch {
                 );
             }
             Event::Round { round, of, candidates } => {
-                shell.note("Round", format_args!("{round} of {of}: {candidates} candidates"));
+                shell.note(
+                    "Round",
+                    format_args!(
+                        "{round} of {of}: {}",
+                        count(candidates as usize, "candidate", "candidates")
+                    ),
+                );
             }
             Event::Asking { origin, stage, model, known: false } => {
                 let spinner = shell.spinner(format!("{origin}: asking {model} ({stage} prompt)"));
@@ -97,16 +105,27 @@ impl Events for Watch {
                     self.message("valid", origin, json!({ "parameters": defines }));
                 }
             },
-            Event::Timed { origin, defines, timing, baseline, .. } => {
+            Event::Timed { origin, defines, timing, baseline, purpose, .. } => {
                 let ratio = baseline.map(|baseline| baseline.score() / timing.score());
+                let verb = match purpose {
+                    Purpose::Trial => "Timed",
+                    Purpose::Duel => "Timed again",
+                    Purpose::Final => "Timed afresh",
+                };
                 shell.note(
-                    "Timed",
+                    verb,
                     format_args!("{origin}{}: {}{}", values(defines), times(timing), against(ratio)),
                 );
                 self.message(
                     "timed",
                     origin,
-                    json!({ "parameters": defines, "nanos": timing.score(), "speedup": ratio }),
+                    json!({
+                        "parameters": defines,
+                        "purpose": purpose,
+                        "nanos": timing.score(),
+                        "speedup": ratio,
+                        "modelled": timing.modelled,
+                    }),
                 );
             }
             Event::Best { origin, defines, timing, speedup } => {

@@ -277,7 +277,7 @@ impl<'a> Referee<'a> {
                 let baseline: Option<&Timing> =
                     baseline.filter(|&index| index > 0).and_then(|index| times.get(index));
                 if let Some(timing) = times.first() {
-                    effects.events.event(Event::Timed { origin, defines, timing, baseline, known });
+                    effects.events.event(Event::Timed { origin, defines, timing, baseline, purpose, known });
                 }
             }
             Timed::Invalid(failure) => {

@@ -5,6 +5,7 @@ use fsr_protocol::Tunables;
 use super::Winner;
 use super::answer::Rejection;
 use crate::compile::CompileFailure;
+use crate::journal::Purpose;
 use crate::judge::{Bench, Failure, Timing};
 use crate::model::{Origin, Stage};
 
@@ -99,6 +100,8 @@ pub enum Event<'a> {
         timing: &'a Timing,
         /// The baseline's times from the same run.
         baseline: Option<&'a Timing>,
+        /// What for.
+        purpose: Purpose,
         /// In the journal already.
         known: bool,
     },

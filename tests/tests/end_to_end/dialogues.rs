@@ -59,7 +59,16 @@ fn a_recording_is_repeated_and_its_verdicts_exactly() {
     // Verdicts too: without a compiler, a device or a host target that could be built.
     project.edit("src/lib.rs", "pub mod", "pub dom");
     let replay = "tune --force --model replay:recorded --verdicts --frozen --out again";
-    project.fsr(replay).env("FSR_TOOLCHAIN_DIR", "/nowhere").succeeds();
+    let messages = format!("{replay} --message-format json");
+    let replayed = project.fsr(&messages).env("FSR_TOOLCHAIN_DIR", "/nowhere").succeeds();
+    replayed.says(" s: stored in again");
+    let told = replayed.json().into_iter().find(|message| message["reason"] == "stored").unwrap();
+    let fact = |key: &str| told[key].as_str().unwrap().to_owned();
+    assert_eq!(
+        ["package", "kernel", "arch", "origin", "model"].map(fact),
+        ["ops", "saxpy", "sm_90", "tuned_on", "a script"]
+    );
+    assert!(told["speedup"].as_f64().unwrap() > 1.0);
     project.edit("src/lib.rs", "pub dom", "pub mod");
     for file in ["sm_90.ptx", "sm_90.cu"] {
         assert_eq!(

@@ -20,7 +20,9 @@ fn a_kernel_is_tuned_stored_embedded_and_shown() {
         .says("[BLOCK=64 PER_THREAD=1]: kernel.cu:5:5: error: expected a \";\"")
         .says("[BLOCK=64 PER_THREAD=1]: output `y` differs in")
         .says("Stored saxpy sm_90: r2-c")
-        .says("Stored saxpy sm_80: the winner, compiled and validated");
+        .says("Stored saxpy sm_80: the winner, compiled and validated")
+        .says("Finished 1 kernel in ")
+        .says(" s: stored");
     let prompts = project.asked();
     assert_eq!(prompts.len(), 4);
     assert!(prompts.iter().all(|prompt| prompt.contains("saxpy") && prompt.contains("BLOCK")));
@@ -34,7 +36,7 @@ fn a_kernel_is_tuned_stored_embedded_and_shown() {
     let ptx = project.read("fsr/saxpy/sm_90.ptx");
     assert!(ptx.contains(".target sm_90") && ptx.contains("fma.rn.f32"), "{ptx}");
 
-    project.fsr("check").succeeds().says("Checked 2 entries of 1 kernels: all fresh");
+    project.fsr("check").succeeds().says("Checked 2 entries of 1 kernel: all fresh");
     project.fsr("tune").succeeds().says("every kernel is fresh");
 
     // The program carries it.

@@ -9,6 +9,7 @@ use fsr_build::store::{Entry, Origin as EntryOrigin, read_entry};
 
 use super::Tuning;
 use super::run::{self, Started};
+use crate::cli::list::speedup;
 use crate::cli::watch::{Watch, times};
 use crate::cli::{CommandError, rig};
 use crate::compile::{Compiled, Compiler, NvrtcCompiler};
@@ -330,6 +331,18 @@ impl Tuning<'_> {
             ));
         }
         self.place.write(package, entry)?;
+        let manifest = &entry.manifest;
+        self.shell.message(&serde_json::json!({
+            "reason": "stored",
+            "package": package.spec.package,
+            "kernel": manifest.kernel,
+            "arch": manifest.arch.to_string(),
+            "manifest": paths.manifest,
+            "origin": manifest.origin.as_str(),
+            "speedup": speedup(manifest),
+            "model": manifest.model,
+            "run": manifest.run,
+        }));
         // The cache is a convenience: a full disk there must not cost a winner here.
         if self.place.is_package()
             && let Err(error) = self.cache.keep(entry)
