@@ -84,7 +84,10 @@ pub fn compiled_only(
 
 /// An entry whose manifest names a GPU, and a validation that no GPU made.
 #[derive(Debug, thiserror::Error)]
-#[error("it was tuned on {gpu}, and valid here on {here} only, which is no GPU")]
+#[error(
+    "it was tuned on {gpu}, and valid here on {here} only, which is no GPU: run `cargo fsr verify --update` where there \
+     is one"
+)]
 pub struct NotRestamped {
     gpu: String,
     here: String,
@@ -100,7 +103,8 @@ pub fn restamped(
     validation: &Validation,
     facts: &DeviceFacts,
 ) -> Result<Entry, NotRestamped> {
-    if let Some(gpu) = entry.manifest.device.as_ref().filter(|device| device.kind == DeviceKind::Cuda)
+    if let Some(gpu) = &entry.manifest.device
+        && is_measured(&entry)
         && facts.modelled
     {
         return Err(NotRestamped { gpu: gpu.name.clone(), here: facts.name.clone() });
@@ -109,10 +113,15 @@ pub fn restamped(
     Ok(Entry::new(manifest, &entry.ptx, &entry.source))
 }
 
+/// Whether it was tuned or validated on a GPU.
+pub fn is_measured(entry: &Entry) -> bool {
+    entry.manifest.device.as_ref().is_some_and(|device| device.kind == DeviceKind::Cuda)
+}
+
 /// Whether an entry would put what the CPU device modelled in place of what a GPU measured.
 pub fn lowers(old: &Entry, new: &Entry) -> bool {
-    let kind = |entry: &Entry| entry.manifest.device.as_ref().map(|device| device.kind);
-    kind(new) == Some(DeviceKind::Sim) && kind(old) == Some(DeviceKind::Cuda)
+    let modelled = new.manifest.device.as_ref().is_some_and(|device| device.kind == DeviceKind::Sim);
+    modelled && is_measured(old)
 }
 
 fn bare(

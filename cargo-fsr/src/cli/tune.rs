@@ -20,6 +20,7 @@ use crate::model::http::Network;
 use crate::project::{Package, Project, bundle};
 use crate::state::ProjectState;
 
+mod incumbent;
 mod kernel;
 mod models;
 mod place;

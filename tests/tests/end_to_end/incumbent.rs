@@ -40,6 +40,7 @@ fn what_a_gpu_tuned_is_neither_restamped_nor_replaced_without_one() {
         .says("Unverified saxpy sm_90: it was tuned on NVIDIA H200")
         .says("was tuned on a GPU, and this run on none: it is kept");
     assert_eq!(project.read("fsr/saxpy/sm_90.toml"), sm_90);
+    assert!(project.asked().is_empty(), "a winner could not be stored");
 }
 
 #[test]
@@ -52,7 +53,26 @@ fn a_model_that_fails_leaves_a_fresh_entry_alone() {
         .fails_with(4)
         .says("Kept saxpy sm_90")
         .says("--resume");
-    assert_eq!(project.stored()["saxpy/sm_90.toml"], stored["saxpy/sm_90.toml"]);
+    assert_eq!(project.stored(), stored);
+}
+
+#[test]
+fn what_was_stored_since_a_run_began_is_replaced_by_nothing_slower() {
+    let project = Project::new("meanwhile");
+    let by_hand =
+        |words: &str| project.fsr(&format!("tune --model files:answers --rounds 1 {words}")).on_cpu_device();
+    by_hand("--force").fails_with(5);
+    project.answers(&[ANSWERS[3], ANSWERS[3]]);
+    // Elsewhere, and brought here by git.
+    let elsewhere = project.fsr("tune --rounds 1").env("FSR_STATE_DIR", project.path("../state-elsewhere"));
+    elsewhere.on_cpu_device().succeeds().says("Stored saxpy sm_90: r1-c");
+    let better = project.stored();
+
+    for slot in ["r1-c1", "r1-c2"] {
+        project.write(&format!("answers/saxpy/{slot}.answer.md"), ANSWERS[1]);
+    }
+    by_hand("--resume").succeeds().says("Kept saxpy sm_90: stored since this run began");
+    assert_eq!(project.stored(), better);
 }
 
 #[test]

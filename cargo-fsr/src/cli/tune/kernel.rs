@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 
-use fsr_build::key::Inputs;
 use fsr_build::spec::{Arch, ComputeCapability, KernelSpec};
-use fsr_build::store::{Entry, Origin as EntryOrigin, read_entry};
+use fsr_build::store::{Entry, read_entry};
 
 use super::Tuning;
+use super::incumbent::{is_kept, is_known, is_nothing_new, outlasts};
 use super::run::{self, Started};
-use crate::cli::list::speedup;
 use crate::cli::watch::{Watch, times};
 use crate::cli::{CommandError, rig};
 use crate::compile::{Compiled, Compiler, NvrtcCompiler};
@@ -19,10 +18,10 @@ use crate::exit::Exit;
 use crate::journal::{self, FileJournal, Journal, JournalError, Record};
 use crate::judge::{Executable, HostJudge, Judge, JudgeError, Verdict};
 use crate::model::Origin;
-use crate::project::{HostSource, Package, Standing};
+use crate::project::{HostSource, Package};
 use crate::search::answer;
 use crate::search::{Awaited, Outcome, RecordedOnly, Search, Stopped, Templates, Winner};
-use crate::verify::{self, Verification, Verifier};
+use crate::verify::{self, Verifier};
 
 /// How one kernel's tuning ended.
 pub enum Tuned {
@@ -68,6 +67,9 @@ impl Tuning<'_> {
             if let Some(donor) = self.donor(package, kernel) {
                 return self.other_archs(package, kernel, &donor, anew, &mut rig);
             }
+        }
+        if let Rig::Machine { judge, .. } = &mut rig {
+            self.may_replace(package, kernel, arch, judge.as_mut())?;
         }
 
         let brief = package.brief(kernel, arch)?;
@@ -121,22 +123,44 @@ impl Tuning<'_> {
         let outcome = searched?;
         self.shell.detail("Journal", FileJournal::path(&journal).display());
 
+        let mut anew = anew;
         let stored = match (&outcome.best, old) {
-            (Some(winner), Some(old)) if nothing_new(&outcome.stopped, winner, &old, &inputs) => {
+            (Some(winner), Some(old)) if is_nothing_new(&outcome.stopped, winner, &old, &inputs) => {
                 let name = &kernel.name;
                 self.shell
                     .note("Kept", format_args!("{name} {arch}: the model gave nothing to hold against it"));
+                anew = false;
                 Some(old)
             }
             (Some(winner), old) if is_kept(&outcome.stopped, outcome.rounds, old.is_some()) => {
-                let mut made = entry::tuned(kernel, arch, inputs, &facts.run, &outcome, winner)?;
-                if let (Origin::Previous(_), Some(old)) = (winner.origin, &old) {
-                    made.manifest.model.clone_from(&old.manifest.model);
+                let stranger = old.as_ref().filter(|old| {
+                    old.manifest.key() == inputs.key() && !is_known(old, &facts.run, journal.entries())
+                });
+                let outlasts = match (stranger, &mut rig) {
+                    (Some(old), Rig::Machine { judge, .. }) => outlasts(old, winner, judge.as_mut())?,
+                    _ => false,
+                };
+                if outlasts {
+                    self.shell.note(
+                        "Kept",
+                        format_args!("{} {arch}: stored since this run began, and no slower", kernel.name),
+                    );
+                    anew = false;
+                    journal.append(Record::Stored { arch })?;
+                    old
+                } else {
+                    let mut made = entry::tuned(kernel, arch, inputs, &facts.run, &outcome, winner)?;
+                    // The search does not know who wrote what it was given.
+                    if let Some(old) = old.filter(|old| old.source == winner.source)
+                        && matches!(winner.origin, Origin::Previous(_))
+                    {
+                        made.manifest.model = old.manifest.model;
+                    }
+                    self.store(package, &made)?;
+                    journal.append(Record::Stored { arch })?;
+                    self.shell.status("Stored", summary(kernel, arch, winner));
+                    Some(made)
                 }
-                self.store(package, &made)?;
-                journal.append(Record::Stored { arch })?;
-                self.shell.status("Stored", summary(kernel, arch, winner));
-                Some(made)
             }
             _ => None,
         };
@@ -276,82 +300,6 @@ impl Tuning<'_> {
         }))
     }
 
-    /// Entries whose evidence alone changed are validated again: no model has to be asked for them.
-    fn restamp(
-        &self,
-        package: &Package,
-        kernel: &KernelSpec,
-        verifier: &mut Verifier<'_>,
-    ) -> Result<(), CommandError> {
-        for state in package.examine(kernel) {
-            let (Standing::Compared(fsr_build::store::Status::Unverified { .. }), Some(entry)) =
-                (&state.standing, state.entry)
-            else {
-                continue;
-            };
-            if let Verification::Holds { validation: Some(validation), .. } =
-                verifier.verify(package, kernel, &entry)?
-            {
-                let (validation, device) = *validation;
-                let inputs = rig::inputs(package, kernel, state.arch)?;
-                match entry::restamped(entry, inputs, &validation, &device) {
-                    Ok(restamped) => {
-                        self.store(package, &restamped)?;
-                        self.shell.status(
-                            "Restamped",
-                            format_args!("{} {}: it still holds", kernel.name, state.arch),
-                        );
-                    }
-                    Err(refused) => {
-                        self.shell
-                            .note("Unverified", format_args!("{} {}: {refused}", kernel.name, state.arch));
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// A fresh tuned entry: where there is one, only other archs are missing.
-    fn donor(&self, package: &Package, kernel: &KernelSpec) -> Option<Entry> {
-        let fresh = package.examine(kernel).into_iter().filter(|state| state.standing.is_fresh());
-        fresh
-            .filter_map(|state| state.entry)
-            .filter(|entry| entry.manifest.origin == EntryOrigin::TunedOn)
-            .max_by_key(|entry| entry.manifest.arch.capability())
-    }
-
-    fn store(&self, package: &Package, entry: &Entry) -> Result<(), CommandError> {
-        let paths = self.place.paths(package, &entry.manifest.kernel, entry.manifest.arch);
-        if read_entry(&paths).is_ok_and(|old| entry::lowers(&old, entry)) {
-            return Err(CommandError::new(
-                Exit::Unsatisfied,
-                format!("{} was tuned on a GPU, and this run on none: it is kept", paths.manifest.display()),
-                "write elsewhere with --out DIR, or remove the entry first",
-            ));
-        }
-        self.place.write(package, entry)?;
-        let manifest = &entry.manifest;
-        self.shell.message(&serde_json::json!({
-            "reason": "stored",
-            "package": package.spec.package,
-            "kernel": manifest.kernel,
-            "arch": manifest.arch.to_string(),
-            "manifest": paths.manifest,
-            "origin": manifest.origin.as_str(),
-            "speedup": speedup(manifest),
-            "model": manifest.model,
-            "run": manifest.run,
-        }));
-        // The cache is a convenience: a full disk there must not cost a winner here.
-        if self.place.is_package()
-            && let Err(error) = self.cache.keep(entry)
-        {
-            self.shell.warn(format_args!("not kept in the cache: {error}"));
-        }
-        Ok(())
-    }
-
     fn recording(&self, kernel: &KernelSpec) -> Result<Option<Vec<journal::Entry>>, CommandError> {
         match &self.model {
             ModelConfig::Replay { folder } => {
@@ -460,41 +408,9 @@ fn recorded_for(
     ))
 }
 
-/// Whether a search's best is stored. Half a round is no reason to replace what is there; nor is a search that was
-/// interrupted before its first round, when the earlier winner had perhaps not been tried yet.
-fn is_kept(stopped: &Stopped, rounds: u32, replaces: bool) -> bool {
-    match stopped {
-        Stopped::Awaiting(_) => false,
-        Stopped::Interrupted => rounds > 0 || !replaces,
-        Stopped::Rounds | Stopped::Plateau { .. } | Stopped::Model { .. } => true,
-    }
-}
-
-/// Whether a model failed before it gave anything better than a fresh entry, which is then left as it is.
-fn nothing_new(stopped: &Stopped, winner: &Winner, old: &Entry, inputs: &Inputs) -> bool {
-    matches!(stopped, Stopped::Model { .. })
-        && winner.source == old.source
-        && winner.tunables == verify::values(old)
-        && old.manifest.key() == inputs.key()
-}
-
 fn summary(kernel: &KernelSpec, arch: Arch, winner: &Winner) -> String {
     let speedup =
         winner.speedup.map(|ratio| format!(", {ratio:.2}x the baseline's speed")).unwrap_or_default();
     let doubt = if winner.confirmed { "" } else { ", not timed afresh" };
     format!("{} {arch}: {}, {}{speedup}{doubt}", kernel.name, winner.origin, times(&winner.timing))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_early_interrupt_replaces_nothing() {
-        assert!(!is_kept(&Stopped::Interrupted, 0, true));
-        assert!(is_kept(&Stopped::Interrupted, 0, false));
-        assert!(is_kept(&Stopped::Interrupted, 1, true));
-        assert!(!is_kept(&Stopped::Awaiting(Vec::new()), 3, false));
-        assert!(is_kept(&Stopped::Rounds, 3, true));
-    }
 }
