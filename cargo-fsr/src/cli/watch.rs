@@ -77,6 +77,16 @@ impl Events for Watch {
                 let mut asking = self.asking.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 asking.insert(origin, spinner);
             }
+            Event::Receiving { origin, bytes } => {
+                let asking = self.asking.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                if let Some(spinner) = asking.get(&origin) {
+                    let tokens = crate::model::tokens(bytes);
+                    spinner.set_message(format!("{origin}: about {tokens} tokens so far"));
+                }
+            }
+            Event::Waiting { origin, time, why } => {
+                shell.note("Waiting", format_args!("{origin}: {:.1} s, because {why}", time.as_secs_f64()));
+            }
             Event::Answered { origin, bytes, known } => {
                 self.stop_asking(origin);
                 let source = if known { ", from the journal" } else { "" };

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use process_wrap::std::{ChildWrapper, CommandWrap};
 
-use super::{Answer, Model, ModelError, Prompt};
+use super::{Answer, Model, ModelError, Prompt, Request, Spent, Usage, Witness, tokens};
 
 /// How long between two looks at the deadline and the interrupt.
 const POLL: Duration = Duration::from_millis(10);
@@ -167,8 +167,15 @@ impl Model for CommandModel {
         self.name.clone()
     }
 
-    fn answer(&self, prompt: &Prompt) -> Result<Answer, ModelError> {
-        let text = self.run(&prompt.text)?;
+    fn answer(&self, prompt: &Prompt, witness: &dyn Witness) -> Result<Answer, ModelError> {
+        let input = tokens(prompt.text.len());
+        witness.request(Request { input, output: None })?;
+        let result = self.run(&prompt.text);
+        // What a program spends for an answer only its maker knows.
+        let output = result.as_ref().map_or(0, |text| tokens(text.len()));
+        let usage = Usage { input, output, cached: 0 };
+        witness.settle(Spent { usage, estimated: true, failed: result.is_err() });
+        let text = result?;
         Ok(Answer { text, model: self.name.clone(), usage: None, notes: Vec::new() })
     }
 }
@@ -243,6 +250,7 @@ fn told(stderr: &[u8]) -> String {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use crate::model::Nobody;
     use crate::model::{Position, Stage};
 
     fn prompt(text: &str) -> Prompt {
@@ -260,20 +268,20 @@ mod tests {
     }
 
     fn error(line: &str, limits: CommandLimits) -> String {
-        model(line, limits).answer(&prompt("hello")).unwrap_err().to_string()
+        model(line, limits).answer(&prompt("hello"), &Nobody).unwrap_err().to_string()
     }
 
     #[test]
     fn the_prompt_goes_in_and_the_answer_comes_out() {
         let text = "a line\n".repeat(100_000);
-        let answer = model("/bin/cat", CommandLimits::default()).answer(&prompt(&text)).unwrap();
+        let answer = model("/bin/cat", CommandLimits::default()).answer(&prompt(&text), &Nobody).unwrap();
         assert_eq!((answer.text, answer.model), (text, "cat".to_owned()));
     }
 
     #[test]
     fn a_program_need_not_read_its_input() {
-        let answer =
-            model("echo 'two words'", CommandLimits::default()).answer(&prompt(&"x".repeat(1 << 20)));
+        let answer = model("echo 'two words'", CommandLimits::default())
+            .answer(&prompt(&"x".repeat(1 << 20)), &Nobody);
         assert_eq!(answer.unwrap().text, "two words\n");
     }
 
@@ -314,12 +322,13 @@ mod tests {
     fn an_interrupt_ends_the_wait() {
         let interrupt = Arc::new(AtomicBool::new(true));
         let model = CommandModel::new("sleep 1000", CommandLimits::default(), interrupt).unwrap();
-        assert!(matches!(model.answer(&prompt("")), Err(ModelError::Interrupted)));
+        assert!(matches!(model.answer(&prompt(""), &Nobody), Err(ModelError::Interrupted)));
     }
 
     #[test]
     fn bytes_that_are_no_text_are_an_answer_that_will_be_rejected() {
-        let answer = model(r"printf '\377\376'", CommandLimits::default()).answer(&prompt("")).unwrap();
+        let answer =
+            model(r"printf '\377\376'", CommandLimits::default()).answer(&prompt(""), &Nobody).unwrap();
         assert_eq!(answer.text, "\u{fffd}\u{fffd}");
     }
 }

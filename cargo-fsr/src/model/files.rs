@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Answer, Model, ModelError, Prompt};
+use super::{Answer, Model, ModelError, Prompt, Witness};
 
 /// Writes prompts to a folder and reads the answers from there.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl Model for FilesModel {
         self.name.clone()
     }
 
-    fn answer(&self, prompt: &Prompt) -> Result<Answer, ModelError> {
+    fn answer(&self, prompt: &Prompt, _: &dyn Witness) -> Result<Answer, ModelError> {
         let folder = self.folder.join(&prompt.position.kernel);
         let stem = prompt.position.origin().to_string();
         let question = folder.join(format!("{stem}.prompt.md"));
@@ -86,6 +86,7 @@ fn io(path: &Path, source: std::io::Error) -> ModelError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Nobody;
     use crate::model::{Position, Stage};
 
     fn prompt(text: &str) -> Prompt {
@@ -104,16 +105,16 @@ mod tests {
         let model = FilesModel::new(folder.path()).named("a colleague");
         let awaited = folder.path().join("saxpy/r1-c2.answer.md");
 
-        let error = model.answer(&prompt("make it fast\n")).unwrap_err();
+        let error = model.answer(&prompt("make it fast\n"), &Nobody).unwrap_err();
         assert!(matches!(error, ModelError::Awaiting { answer, .. } if answer == awaited));
         let written = fs::read_to_string(folder.path().join("saxpy/r1-c2.prompt.md")).unwrap();
         assert_eq!(written, "make it fast\n");
 
         fs::write(&awaited, " \n").unwrap();
-        assert!(matches!(model.answer(&prompt("make it fast\n")), Err(ModelError::Awaiting { .. })));
+        assert!(matches!(model.answer(&prompt("make it fast\n"), &Nobody), Err(ModelError::Awaiting { .. })));
 
         fs::write(&awaited, "like this").unwrap();
-        let answer = model.answer(&prompt("make it fast\n")).unwrap();
+        let answer = model.answer(&prompt("make it fast\n"), &Nobody).unwrap();
         assert_eq!((answer.text.as_str(), answer.model.as_str()), ("like this", "a colleague"));
     }
 
@@ -121,10 +122,10 @@ mod tests {
     fn an_answer_to_another_prompt_is_refused_and_kept() {
         let folder = tempfile::tempdir().unwrap();
         let model = FilesModel::new(folder.path());
-        model.answer(&prompt("old")).unwrap_err();
+        model.answer(&prompt("old"), &Nobody).unwrap_err();
         let answer = folder.path().join("saxpy/r1-c2.answer.md");
         fs::write(&answer, "to the old one").unwrap();
-        assert!(matches!(model.answer(&prompt("new")), Err(ModelError::StaleAnswer { .. })));
+        assert!(matches!(model.answer(&prompt("new"), &Nobody), Err(ModelError::StaleAnswer { .. })));
         assert_eq!(fs::read_to_string(&answer).unwrap(), "to the old one");
     }
 }

@@ -6,6 +6,7 @@ mod command;
 mod files;
 pub mod http;
 mod replay;
+mod witness;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ pub use command::{CommandLimits, CommandModel};
 pub use files::FilesModel;
 pub use http::{HttpFault, HttpModel};
 pub use replay::ReplayModel;
+pub use witness::{Nobody, Request, Spent, Witness, tokens};
 
 /// Where in a search a prompt belongs. Unique: a slot is asked once a round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -186,7 +188,7 @@ pub trait Model: Send + Sync {
     fn name(&self) -> String;
 
     /// Answers one prompt. Called from several threads at once, one a slot.
-    fn answer(&self, prompt: &Prompt) -> Result<Answer, ModelError>;
+    fn answer(&self, prompt: &Prompt, witness: &dyn Witness) -> Result<Answer, ModelError>;
 }
 
 /// Why there is no answer.
@@ -246,6 +248,12 @@ pub enum ModelError {
         path: PathBuf,
         /// The cause.
         source: std::io::Error,
+    },
+    /// Nothing more may be spent.
+    #[error("the budget of {what} is spent")]
+    Budget {
+        /// `20 requests`.
+        what: String,
     },
     /// The search was interrupted.
     #[error("interrupted")]

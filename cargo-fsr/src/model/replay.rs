@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::{Answer, Model, ModelError, Position, Prompt};
+use super::{Answer, Model, ModelError, Position, Prompt, Witness};
 use crate::journal::{Entry, Record};
 
 /// Answers from a journal.
@@ -50,7 +50,7 @@ impl Model for ReplayModel {
         self.name.clone()
     }
 
-    fn answer(&self, prompt: &Prompt) -> Result<Answer, ModelError> {
+    fn answer(&self, prompt: &Prompt, _: &dyn Witness) -> Result<Answer, ModelError> {
         let (recorded, answer) = self
             .recorded
             .get(&prompt.position)
@@ -110,6 +110,7 @@ fn excerpt(line: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Nobody;
     use crate::model::{Origin, Stage};
 
     fn prompt(canonical: &str) -> Prompt {
@@ -133,14 +134,14 @@ mod tests {
 
     #[test]
     fn the_recorded_answer_is_given_and_keeps_its_author() {
-        let answer = replay().answer(&prompt("one\ntwo")).unwrap();
+        let answer = replay().answer(&prompt("one\ntwo"), &Nobody).unwrap();
         assert_eq!((answer.text.as_str(), answer.model.as_str()), ("text", "m"));
         assert!(answer.notes.is_empty());
     }
 
     #[test]
     fn differences_are_said() {
-        let notes = |prompt: Prompt| replay().answer(&prompt).unwrap().notes.join("\n");
+        let notes = |prompt: Prompt| replay().answer(&prompt, &Nobody).unwrap().notes.join("\n");
         insta::assert_snapshot!(notes(prompt("one\nthree")),
             @"the prompt of k r2 c1 differs from the recorded one at line 2 of its canonical form: recorded `two`, now `three`");
         let other = Prompt { parent: Some(Origin::Baseline), ..prompt("other") };
@@ -155,6 +156,6 @@ mod tests {
     fn what_was_not_recorded_is_an_error() {
         let mut asked = prompt("one");
         asked.position.slot = 9;
-        assert!(matches!(replay().answer(&asked), Err(ModelError::NotRecorded { .. })));
+        assert!(matches!(replay().answer(&asked, &Nobody), Err(ModelError::NotRecorded { .. })));
     }
 }

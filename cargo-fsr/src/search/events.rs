@@ -52,6 +52,22 @@ pub enum Event<'a> {
         /// In the journal already.
         known: bool,
     },
+    /// An answer is coming in.
+    Receiving {
+        /// The candidate-to-be.
+        origin: Origin,
+        /// Bytes so far.
+        bytes: usize,
+    },
+    /// A model waits before it asks again.
+    Waiting {
+        /// The candidate-to-be.
+        origin: Origin,
+        /// How long.
+        time: std::time::Duration,
+        /// Why.
+        why: &'a str,
+    },
     /// A model answered.
     Answered {
         /// The candidate-to-be.

@@ -20,7 +20,7 @@ use crate::judge::{
     Bench, CaseErrors, CaseTiming, Executable, Failure, FailureKind, Judge, JudgeError, Split, Timed, Timing,
     Validation, Verdict,
 };
-use crate::model::{Answer, Model, ModelError, Position, Prompt};
+use crate::model::{Answer, Model, ModelError, Position, Prompt, Witness};
 
 /// A small kernel's brief.
 pub fn brief() -> Brief {
@@ -153,7 +153,7 @@ impl Model for Script {
         "script".to_owned()
     }
 
-    fn answer(&self, prompt: &Prompt) -> Result<Answer, ModelError> {
+    fn answer(&self, prompt: &Prompt, _: &dyn Witness) -> Result<Answer, ModelError> {
         self.asked.lock().unwrap().push(prompt.clone());
         if self.together > 0 {
             let (count, all_here) = &self.arrived;

@@ -5,6 +5,7 @@
 //! random number of its own.
 
 pub mod answer;
+mod asking;
 mod attempt;
 mod cast;
 mod cuda_text;

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::answer::{self, Source};
+use super::asking::Asking;
 use super::effects::{Effects, Halt};
 use super::ledger::diverged;
 use super::sweep;
@@ -144,7 +145,7 @@ fn answer(effects: &Effects<'_>, model: &dyn Model, prompt: &Prompt) -> Result<A
         Some(answer) => answer,
         None => {
             effects.may_go_on()?;
-            let answer = model.answer(prompt).map_err(|error| match error {
+            let answer = model.answer(prompt, &Asking { effects, origin }).map_err(|error| match error {
                 ModelError::Awaiting { prompt, answer } => {
                     Halt::Stop(Stopped::Awaiting(vec![Awaited { prompt, answer }]))
                 }

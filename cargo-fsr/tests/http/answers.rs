@@ -1,11 +1,14 @@
 //! What a request carries, and how answers of the three formats are read.
 
-use cargo_fsr::model::Usage;
+use std::sync::Mutex;
+use std::time::Duration;
+
 use cargo_fsr::model::http::Dialect;
+use cargo_fsr::model::{Model, ModelError, Request, Spent, Usage, Witness};
 use serde_json::{Value, json};
 
-use super::server::{Act, Raw, chat_stream, response, stream_head};
-use super::{CANARY, ask, model, settings};
+use super::server::{Act, Raw, chat, chat_stream, response, stream_head};
+use super::{CANARY, ask, model, prompt, settings};
 
 fn stream(events: &[Value]) -> Vec<Act> {
     let events = events.iter().map(|event| {
@@ -134,4 +137,77 @@ fn a_parameter_that_is_refused_is_left_out_from_then_on() {
     assert_eq!(ask(&model).unwrap().text, "good");
     let last = server.requests.lock().unwrap()[3].clone();
     assert!(!last.contains("temperature") && last.contains("\"max_tokens\":32768"), "{last}");
+}
+
+/// What a witness was told.
+#[derive(Default)]
+struct Told(Mutex<Vec<String>>);
+
+impl Witness for Told {
+    fn request(&self, request: Request) -> Result<(), ModelError> {
+        self.0.lock().unwrap().push(format!("request {} {:?}", request.input, request.output));
+        Ok(())
+    }
+
+    fn settle(&self, spent: Spent) {
+        let Spent { usage: Usage { input, output, cached }, estimated, failed } = spent;
+        let about = if estimated { "about " } else { "" };
+        let failed = if failed { ", failed" } else { "" };
+        self.0.lock().unwrap().push(format!("spent {about}{input}+{output} ({cached} cached){failed}"));
+    }
+
+    fn received(&self, bytes: usize) {
+        let mut told = self.0.lock().unwrap();
+        if let Some(last) = told.last_mut().filter(|last| last.starts_with("received")) {
+            *last = format!("received {bytes}");
+        } else {
+            told.push(format!("received {bytes}"));
+        }
+    }
+
+    fn waits(&self, _: Duration, why: &str) {
+        self.0.lock().unwrap().push(format!("waits: {why}"));
+    }
+}
+
+#[test]
+fn every_request_is_told_and_so_is_what_it_cost() {
+    let usage = json!({ "choices": [{ "delta": { "content": "good" }, "finish_reason": "stop" }],
+        "usage": { "prompt_tokens": 12, "completion_tokens": 5 } });
+    let server = Raw::new(vec![
+        response("503 Unavailable", "", ""),
+        vec![stream_head(), chat("half")],
+        stream(&[usage]),
+    ]);
+    let told = Told::default();
+    model(settings(Dialect::Chat, &server.url)).answer(&prompt("make it fast"), &told).unwrap();
+    insta::assert_snapshot!(told.0.into_inner().unwrap().join("\n"), @r"
+    request 4 Some(32768)
+    spent 0+0 (0 cached), failed
+    waits: the endpoint answered with status 503
+    request 4 Some(32768)
+    received 4
+    spent about 4+2 (0 cached), failed
+    waits: the answer was cut off
+    request 4 Some(32768)
+    received 4
+    spent 12+5 (0 cached)
+    ");
+}
+
+#[test]
+fn a_request_that_is_not_allowed_is_not_made() {
+    struct Broke;
+    impl Witness for Broke {
+        fn request(&self, _: Request) -> Result<(), ModelError> {
+            Err(ModelError::Budget { what: "no requests".to_owned() })
+        }
+        fn settle(&self, _: Spent) {}
+        fn received(&self, _: usize) {}
+        fn waits(&self, _: Duration, _: &str) {}
+    }
+    let server = Raw::new(vec![chat_stream("good")]);
+    let error = model(settings(Dialect::Chat, &server.url)).answer(&prompt("x"), &Broke).unwrap_err();
+    assert!(matches!(error, ModelError::Budget { .. }));
+    assert_eq!(server.asked(), 0);
 }

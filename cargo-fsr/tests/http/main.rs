@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cargo_fsr::model::http::{Dialect, HttpSettings, Key, Network, Patience};
-use cargo_fsr::model::{Answer, HttpModel, Model, ModelError, Position, Prompt, Stage};
+use cargo_fsr::model::{Answer, HttpModel, Model, ModelError, Nobody, Position, Prompt, Stage};
 
 /// Never to be seen anywhere but in the one header.
 pub(crate) const CANARY: &str = "sk-canary-7f3a9c1e5b";
@@ -45,7 +45,7 @@ pub(crate) fn prompt(text: &str) -> Prompt {
 
 /// Asks, and sees to it that nothing that comes back holds the key.
 pub(crate) fn ask(model: &HttpModel) -> Result<Answer, ModelError> {
-    let result = model.answer(&prompt("make it fast"));
+    let result = model.answer(&prompt("make it fast"), &Nobody);
     let told = format!(
         "{result:?} {model:?} {}",
         result.as_ref().err().map(ToString::to_string).unwrap_or_default()

@@ -129,9 +129,6 @@ pub enum HttpFault {
     /// It was asked again and again.
     #[error("{0}; it was asked as often and as long as `retries` and `deadline` allow")]
     GaveUp(Box<HttpFault>),
-    /// The user stopped it.
-    #[error("interrupted")]
-    Interrupted,
 }
 
 /// A fault with what follows from it.

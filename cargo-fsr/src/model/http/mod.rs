@@ -25,7 +25,7 @@ pub use fault::HttpFault;
 pub use network::Network;
 pub use settings::{HttpSettings, Key, Patience};
 
-use super::{Answer, Model, ModelError, Prompt};
+use super::{Answer, Model, ModelError, Prompt, Request, Witness, tokens};
 use fault::Trouble;
 use reply::Reply;
 use sse::Events;
@@ -75,39 +75,50 @@ impl HttpModel {
         })
     }
 
-    async fn answer_in_time(&self, prompt: &str) -> Result<Reply, HttpFault> {
+    async fn answer_in_time(&self, prompt: &str, witness: &dyn Witness) -> Result<Reply, ModelError> {
         let patience = &self.settings.patience;
+        let failed = |fault: HttpFault| ModelError::Http { model: self.name.clone(), fault };
+        let input = tokens(prompt.len());
         let mut waits = patience.waits();
         let mut deadline = None;
         loop {
-            let permit = self.line.acquire().await.map_err(|_| HttpFault::Interrupted)?;
+            let permit = self.line.acquire().await.map_err(|_| ModelError::Interrupted)?;
+            witness.request(Request { input, output: Some(self.settings.max_output_tokens) })?;
             // Standing in line is not the endpoint's fault.
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + patience.deadline);
-            let result = match timeout_at(deadline, self.exchange(prompt)).await {
+            let mut reply = Reply::default();
+            let result = match timeout_at(deadline, self.exchange(prompt, witness, &mut reply)).await {
                 Ok(result) => result,
-                Err(_) => return Err(HttpFault::Deadline { seconds: patience.deadline.as_secs() }),
+                Err(_) => {
+                    let seconds = patience.deadline.as_secs();
+                    Err(Trouble::Final(HttpFault::Deadline { seconds }))
+                }
             };
             drop(permit);
-            match result {
-                Ok(reply) => return Ok(reply),
-                Err(Trouble::Final(fault)) => return Err(fault),
+            witness.settle(reply.spent(input, result.is_err()));
+            let (fault, after) = match result {
+                Ok(()) => return Ok(reply),
+                Err(Trouble::Final(fault)) => return Err(failed(fault)),
                 Err(Trouble::Parameter(name)) => {
                     self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
+                    continue;
                 }
-                Err(Trouble::Again { fault, after }) => {
-                    let Some(wait) = waits.next() else { return Err(HttpFault::GaveUp(Box::new(fault))) };
-                    let wait = after.unwrap_or(wait);
-                    if Instant::now() + wait >= deadline {
-                        return Err(HttpFault::GaveUp(Box::new(fault)));
-                    }
+                Err(Trouble::Again { fault, after }) => (fault, after),
+            };
+            // At least as long as was asked for, and not all at once.
+            let wait = waits.next().map(|wait| after.map_or(wait, |after| after + wait.min(after / 10)));
+            match wait.filter(|&wait| Instant::now() + wait < deadline) {
+                None => return Err(failed(HttpFault::GaveUp(Box::new(fault)))),
+                Some(wait) => {
+                    witness.waits(wait, &fault.to_string());
                     sleep(wait).await;
                 }
             }
         }
     }
 
-    /// One request and its answer.
-    async fn exchange(&self, prompt: &str) -> Result<Reply, Trouble> {
+    /// One request and its answer, which is there as far as it came even where something went wrong.
+    async fn exchange(&self, prompt: &str, witness: &dyn Witness, reply: &mut Reply) -> Result<(), Trouble> {
         let settings = &self.settings;
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let body = settings.dialect.body(settings, prompt, &refused);
@@ -115,7 +126,11 @@ impl HttpModel {
         let request = self.client.post(settings.address()).headers(headers).body(body.to_string());
         let stall = settings.patience.stall;
         let response = match timeout(stall, request.send()).await {
-            Err(_) => return Err(Trouble::again(HttpFault::Stalled { seconds: stall.as_secs() })),
+            Err(_) => {
+                // It may be at work already, and will want to be paid.
+                reply.accepted = true;
+                return Err(Trouble::again(HttpFault::Stalled { seconds: stall.as_secs() }));
+            }
             Ok(Err(error)) => return Err(fault::of_request(error)),
             Ok(Ok(response)) => response,
         };
@@ -125,25 +140,31 @@ impl HttpModel {
             return Err(fault::of_status(settings, status, &headers, &text, &body));
         }
         let kind = content_type(response.headers());
+        reply.accepted = true;
         match kind.as_str() {
-            "text/event-stream" => self.stream(response).await,
+            "text/event-stream" => self.stream(response, witness, reply).await,
             // Some servers leave streaming out, whatever was asked for.
             "application/json" => {
                 let bytes = self.whole_body(response).await?;
-                settings.dialect.whole(&bytes)
+                *reply = Reply { accepted: true, ..settings.dialect.whole(&bytes)? };
+                Ok(())
             }
             _ => Err(Trouble::Final(HttpFault::ContentType { found: kind })),
         }
     }
 
-    async fn stream(&self, mut response: Response) -> Result<Reply, Trouble> {
+    async fn stream(
+        &self,
+        mut response: Response,
+        witness: &dyn Witness,
+        reply: &mut Reply,
+    ) -> Result<(), Trouble> {
         let settings = &self.settings;
         let limit = settings.answer_bytes;
         let too_long = || Trouble::Final(HttpFault::TooLong { bytes: limit });
         // An event may hold the whole answer, with every second sign escaped.
         let mut events = Events::new(limit.saturating_mul(2));
         let mut seen = 0usize;
-        let mut reply = Reply::default();
         loop {
             let piece = match timeout(settings.patience.stall, response.chunk()).await {
                 Err(_) => {
@@ -151,7 +172,7 @@ impl HttpModel {
                     return Err(Trouble::again(HttpFault::Stalled { seconds }));
                 }
                 // An answer that is whole is not lost because the connection ended badly.
-                Ok(Ok(None) | Err(_)) if reply.ended => return Ok(reply),
+                Ok(Ok(None) | Err(_)) if reply.ended => return Ok(()),
                 Ok(Ok(None)) => return Err(Trouble::again(HttpFault::Cut)),
                 Ok(Err(error)) => return Err(fault::of_request(error)),
                 Ok(Ok(Some(piece))) => piece,
@@ -162,14 +183,15 @@ impl HttpModel {
                 return Err(too_long());
             }
             for data in events.push(&piece).map_err(|_| too_long())? {
-                settings.dialect.event(&data, &mut reply)?;
+                settings.dialect.event(&data, reply)?;
                 if reply.text.len() > limit {
                     return Err(too_long());
                 }
                 if reply.closed {
-                    return Ok(reply);
+                    return Ok(());
                 }
             }
+            witness.received(reply.text.len());
         }
     }
 
@@ -218,23 +240,20 @@ impl Model for HttpModel {
         self.name.clone()
     }
 
-    fn answer(&self, prompt: &Prompt) -> Result<Answer, ModelError> {
+    fn answer(&self, prompt: &Prompt, witness: &dyn Witness) -> Result<Answer, ModelError> {
         let work = async {
             tokio::select! {
-                reply = self.answer_in_time(&prompt.text) => reply,
-                () = self.interrupted() => Err(HttpFault::Interrupted),
+                reply = self.answer_in_time(&prompt.text, witness) => reply,
+                () = self.interrupted() => Err(ModelError::Interrupted),
             }
         };
-        match self.network.run(work) {
-            Ok(reply) => Ok(Answer {
-                text: self.settings.redact(&reply.text),
-                model: self.name.clone(),
-                usage: reply.usage,
-                notes: reply.notes(),
-            }),
-            Err(HttpFault::Interrupted) => Err(ModelError::Interrupted),
-            Err(fault) => Err(ModelError::Http { model: self.name.clone(), fault }),
-        }
+        let reply = self.network.run(work)?;
+        Ok(Answer {
+            text: self.settings.redact(&reply.text),
+            model: self.name.clone(),
+            usage: reply.usage,
+            notes: reply.notes(),
+        })
     }
 }
 

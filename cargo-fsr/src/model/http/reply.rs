@@ -1,6 +1,6 @@
 //! An answer while it comes in.
 
-use crate::model::Usage;
+use crate::model::{Spent, Usage, tokens};
 
 /// What has come so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Reply {
     pub ended: bool,
     /// Nothing follows.
     pub closed: bool,
+    /// The endpoint began to work on it, so that it costs whatever comes of it.
+    pub accepted: bool,
 }
 
 impl Reply {
@@ -24,6 +26,17 @@ impl Reply {
         if !matches!(reason, "stop" | "end_turn" | "stop_sequence" | "completed" | "eos") {
             self.stopped = Some(reason.chars().filter(|sign| !sign.is_control()).take(60).collect());
         }
+    }
+
+    /// What it cost: as the endpoint says, or about.
+    pub fn spent(&self, input: u64, failed: bool) -> Spent {
+        let estimate = match self.accepted {
+            true => Usage { input, output: tokens(self.text.len()), cached: 0 },
+            // A request that was refused costs nothing.
+            false => Usage::default(),
+        };
+        let usage = self.usage.unwrap_or(estimate);
+        Spent { usage, estimated: self.usage.is_none() && self.accepted, failed }
     }
 
     /// What the user should know about it.
