@@ -1,6 +1,6 @@
 //! Sets up what judges a kernel: its host program, its compiler, its judge. Shared by `tune`, `verify` and `bundle`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -13,7 +13,7 @@ use crate::compile::toolchain::{self, Toolchain};
 use crate::compile::{CompilerError, Limits, NvrtcCompiler};
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::judge::{BuildOptions, HostJudge, HostJudgeOptions, HostProgram, library_path};
+use crate::judge::{BuildOptions, DeviceLock, HostJudge, HostJudgeOptions, HostProgram, library_path};
 use crate::project::{HostSource, Locking, Package, Project, bundle};
 
 /// Set by Ctrl-C.
@@ -72,14 +72,13 @@ pub fn judge(
     program: HostProgram,
     kernel: &KernelSpec,
     device: DeviceChoice,
-    locks: PathBuf,
     shell: &Arc<Shell>,
     interrupt: &Interrupt,
 ) -> HostJudge {
     let mut options = HostJudgeOptions::new(program);
     options.ordinal = device.ordinal;
     options.tolerance = kernel.tolerance.map(|own| Tolerance { rtol: own.rtol, atol: own.atol });
-    options.locks = Some(locks);
+    options.locks = Some(DeviceLock::folder());
     options.interrupt = interrupt.clone();
     let shell = shell.clone();
     options.notice = Arc::new(move |text| shell.note("Waiting", text));

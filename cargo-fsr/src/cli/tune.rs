@@ -1,7 +1,6 @@
 //! `cargo fsr tune`: searches, kernel by kernel, and stores the winners.
 
 use std::cell::OnceCell;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -45,7 +44,6 @@ struct Tuning<'a> {
     model: ModelConfig,
     device: DeviceChoice,
     state: ProjectState,
-    locks: PathBuf,
     cache: Cache,
     place: Place,
     shell: &'a Arc<Shell>,
@@ -83,7 +81,6 @@ pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit
     let tuning = Tuning {
         model: config.model(args.model.as_deref(), &here())?,
         device: args.device.parse()?,
-        locks: state_dir.join("devices"),
         place: Place::new(args.out.as_deref()),
         cache: Cache::from_env(),
         args: &args,

@@ -41,8 +41,7 @@ pub fn run(args: Verify, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Ex
         let mut judge = match &no_device {
             None => {
                 let program = rig::host(&project, package, kernel, shell, interrupt)?;
-                let mut judge =
-                    rig::judge(program, kernel, device, state_dir.join("devices"), shell, interrupt);
+                let mut judge = rig::judge(program, kernel, device, shell, interrupt);
                 match judge.bench() {
                     Ok(_) => Some(judge),
                     Err(JudgeError::NoDevice(reason)) => {

@@ -34,6 +34,28 @@ pub struct Launched {
     pub redzones: Vec<RedzoneHit>,
 }
 
+/// Which device a process would open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// As the driver gives it: 32 hexadecimal digits.
+    pub uuid: String,
+    /// The CPU device, which needs no turn.
+    pub modelled: bool,
+}
+
+impl Identity {
+    /// Asks a started process, which touches no device for that.
+    pub fn ask(process: &mut HostProcess, ordinal: u32, deadlines: Deadlines) -> Result<Self, JudgeError> {
+        match process.request(&Request::Identify { ordinal }, deadlines.host).map_err(fault)? {
+            // It becomes the name of a file.
+            Reply::Identified { uuid, modelled } if uuid.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+                Ok(Self { uuid, modelled })
+            }
+            other => Err(fault(process.unexpected("identify", &other))),
+        }
+    }
+}
+
 /// The running device process.
 #[derive(Debug)]
 pub struct Device {

@@ -12,7 +12,7 @@ use fsr_protocol::{
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 
-use super::device::{Device, Loaded, is_usable_after};
+use super::device::{Device, Identity, Loaded, is_usable_after};
 use super::evidence::{self, Place};
 use super::lock::DeviceLock;
 use super::options::HostJudgeOptions;
@@ -69,6 +69,8 @@ pub struct HostJudge {
     session: Option<Session>,
     pub(super) options: HostJudgeOptions,
     bench: Option<Bench>,
+    /// Whose turn has to be awaited.
+    identity: Option<Identity>,
     pool: Vec<Vec<SetId>>,
     seeds: Vec<SetSeed>,
     /// Turns the distributions of the sets, so that nobody knows which set has which.
@@ -94,6 +96,7 @@ impl HostJudge {
             session: None,
             options,
             bench: None,
+            identity: None,
             pool: Vec::new(),
             seeds: Vec::new(),
             turn: 0,
@@ -138,8 +141,10 @@ impl HostJudge {
         self.reference = Some(reference);
 
         // Opening may measure the device.
+        let mut process = self.start_device()?;
+        self.identity = Some(Identity::ask(&mut process, self.options.ordinal, self.options.deadlines)?);
         let turn = self.turn()?;
-        let device = self.open_device(Some(&description))?.facts().clone();
+        let device = self.open_device(process, Some(&description))?.facts().clone();
         drop(turn);
         let bench = Bench { device, cases: description.cases };
 
@@ -208,8 +213,13 @@ impl HostJudge {
 
     /// Waits for this process's turn on the device.
     pub(super) fn turn(&self) -> Result<Option<DeviceLock>, JudgeError> {
-        let HostJudgeOptions { locks, ordinal, notice, interrupt, .. } = &self.options;
-        locks.as_ref().map(|folder| DeviceLock::acquire(folder, *ordinal, notice, interrupt)).transpose()
+        let HostJudgeOptions { locks, notice, interrupt, .. } = &self.options;
+        match (locks, &self.identity) {
+            (Some(folder), Some(identity)) if !identity.modelled => {
+                DeviceLock::acquire(folder, &identity.uuid, notice, interrupt).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     pub(super) fn referee(&mut self) -> Result<(&mut Reference, &Session), JudgeError> {
@@ -263,33 +273,39 @@ impl HostJudge {
 
     /// The device process; a new one where the last was lost.
     pub(super) fn device(&mut self) -> Result<&mut Device, JudgeError> {
-        self.open_device(None)
+        if self.device.is_none() {
+            let process = self.start_device()?;
+            self.open_device(process, None)?;
+        }
+        let gone = || JudgeError::Process("the device process is not running".to_owned());
+        self.device.as_mut().ok_or_else(gone)
     }
 
-    fn open_device(&mut self, description: Option<&Description>) -> Result<&mut Device, JudgeError> {
-        if self.device.is_none() {
-            let session = self.session.as_ref();
-            let session =
-                session.ok_or_else(|| JudgeError::Process("the judge has no session".to_owned()))?;
-            let process = self.start_process(&self.options.device, Role::Device, session)?;
-            let mut device = Device::open(process, self.options.ordinal, self.options.deadlines)?;
-            let cases = device.describe()?.cases;
-            let known = match (description, &self.bench) {
-                (Some(description), _) => &description.cases,
-                (None, Some(bench)) => &bench.cases,
-                (None, None) => &cases,
-            };
-            if let Some(difference) = difference(known, &cases) {
-                return Err(JudgeError::HostCode(format!(
-                    "the cases are not the same in every run: {difference}; they must not depend on time, chance or \
-                     the device"
-                )));
-            }
-            self.device = Some(device);
+    fn start_device(&self) -> Result<HostProcess, JudgeError> {
+        let session = self.session.as_ref();
+        let session = session.ok_or_else(|| JudgeError::Process("the judge has no session".to_owned()))?;
+        self.start_process(&self.options.device, Role::Device, session)
+    }
+
+    fn open_device(
+        &mut self,
+        process: HostProcess,
+        description: Option<&Description>,
+    ) -> Result<&mut Device, JudgeError> {
+        let mut device = Device::open(process, self.options.ordinal, self.options.deadlines)?;
+        let cases = device.describe()?.cases;
+        let known = match (description, &self.bench) {
+            (Some(description), _) => &description.cases,
+            (None, Some(bench)) => &bench.cases,
+            (None, None) => &cases,
+        };
+        if let Some(difference) = difference(known, &cases) {
+            return Err(JudgeError::HostCode(format!(
+                "the cases are not the same in every run: {difference}; they must not depend on time, chance or the \
+                 device"
+            )));
         }
-        self.device
-            .as_mut()
-            .ok_or_else(|| JudgeError::Process("the device process is not running".to_owned()))
+        Ok(self.device.insert(device))
     }
 
     /// Does something with the device process. Past an error that it cannot survive, it is gone; a failure that cannot

@@ -1,8 +1,10 @@
 //! One job at a time on a device, across processes: a second search waits, and says so.
 //!
-//! The lock is the file's, not the file: it dies with its process, and nothing has to be cleaned up.
+//! A lock is named by its device, and all of a user's processes on a machine look for it in the same place. It is the
+//! file's, not the file: it dies with its process, and nothing has to be cleaned up.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -17,17 +19,29 @@ pub struct DeviceLock {
 }
 
 impl DeviceLock {
-    /// Waits for the device's turn. `folder` is the same for all processes of a user.
+    /// Where this user's processes keep the locks, whatever their settings and their project.
+    pub fn folder() -> PathBuf {
+        // Not the folder that `TMPDIR` names: it differs from session to session.
+        #[cfg(unix)]
+        return Path::new("/tmp").join(format!("cargo-fsr-locks-{}", rustix::process::getuid().as_raw()));
+        #[cfg(not(unix))]
+        return std::env::temp_dir().join("cargo-fsr-locks");
+    }
+
+    /// Waits for the turn on the device with this UUID.
+    ///
+    /// # Errors
+    /// When the lock cannot be had at all, or the wait is interrupted.
     pub fn acquire(
         folder: &Path,
-        ordinal: u32,
+        uuid: &str,
         notice: &Notice,
         interrupt: &AtomicBool,
     ) -> Result<Self, JudgeError> {
-        let path = folder.join(format!("device-{ordinal}.lock"));
+        let path = folder.join(format!("{uuid}.lock"));
         let fault = |error| JudgeError::Process(format!("lock file {}: {error}", path.display()));
-        fs::create_dir_all(folder).map_err(fault)?;
-        let file = open(&path).map_err(fault)?;
+        own_folder(folder).map_err(fault)?;
+        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(fault)?;
         let mut told = false;
         loop {
             match file.try_lock() {
@@ -36,7 +50,7 @@ impl DeviceLock {
                 Err(TryLockError::Error(error)) => return Err(fault(error)),
             }
             if !told {
-                notice(&format!("waiting for device {ordinal}: another cargo fsr is using it"));
+                notice("waiting for the device: another cargo fsr is using it");
                 told = true;
             }
             if interrupt.load(Ordering::Relaxed) {
@@ -47,8 +61,22 @@ impl DeviceLock {
     }
 }
 
-fn open(path: &PathBuf) -> std::io::Result<File> {
-    File::options().create(true).truncate(false).write(true).open(path)
+/// Makes the folder for this user alone. In a place that others can write to, somebody else's is not trusted.
+fn own_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let there = fs::symlink_metadata(folder)?;
+        if !there.is_dir() || there.uid() != rustix::process::getuid().as_raw() {
+            return Err(io::Error::other("its folder belongs to another user; have it removed"));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -57,20 +85,22 @@ mod tests {
 
     use super::*;
 
+    const GPU: &str = "6a";
+
     #[test]
     fn the_second_waits_and_says_so() {
         let folder = tempfile::tempdir().unwrap();
         let quiet: Notice = Arc::new(|_| ());
         let never = AtomicBool::new(false);
-        let first = DeviceLock::acquire(folder.path(), 0, &quiet, &never).unwrap();
-        let _other_device = DeviceLock::acquire(folder.path(), 1, &quiet, &never).unwrap();
+        let first = DeviceLock::acquire(folder.path(), GPU, &quiet, &never).unwrap();
+        let _other_device = DeviceLock::acquire(folder.path(), "0f", &quiet, &never).unwrap();
 
         let (said, heard) = mpsc::channel();
         let said = Mutex::new(said);
         let notice: Notice = Arc::new(move |text: &str| said.lock().unwrap().send(text.to_owned()).unwrap());
         thread::scope(|scope| {
-            let second = scope.spawn(|| DeviceLock::acquire(folder.path(), 0, &notice, &never).map(drop));
-            assert_eq!(heard.recv().unwrap(), "waiting for device 0: another cargo fsr is using it");
+            let second = scope.spawn(|| DeviceLock::acquire(folder.path(), GPU, &notice, &never).map(drop));
+            assert_eq!(heard.recv().unwrap(), "waiting for the device: another cargo fsr is using it");
             drop(first);
             second.join().unwrap().unwrap();
         });
@@ -81,8 +111,25 @@ mod tests {
     fn waiting_can_be_interrupted() {
         let folder = tempfile::tempdir().unwrap();
         let quiet: Notice = Arc::new(|_| ());
-        let _held = DeviceLock::acquire(folder.path(), 0, &quiet, &AtomicBool::new(false)).unwrap();
-        let second = DeviceLock::acquire(folder.path(), 0, &quiet, &AtomicBool::new(true));
+        let _held = DeviceLock::acquire(folder.path(), GPU, &quiet, &AtomicBool::new(false)).unwrap();
+        let second = DeviceLock::acquire(folder.path(), GPU, &quiet, &AtomicBool::new(true));
         assert!(matches!(second, Err(JudgeError::Interrupted)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_somebody_else_may_have_laid_out_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(folder.path(), &link).unwrap();
+        let quiet: Notice = Arc::new(|_| ());
+        let refused = DeviceLock::acquire(&link, GPU, &quiet, &AtomicBool::new(false)).unwrap_err();
+        assert!(refused.to_string().ends_with("its folder belongs to another user; have it removed"));
+    }
+
+    #[test]
+    fn all_of_a_users_processes_look_in_the_same_place() {
+        assert_eq!(DeviceLock::folder(), DeviceLock::folder());
+        assert!(DeviceLock::folder().is_absolute());
     }
 }

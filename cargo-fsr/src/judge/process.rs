@@ -381,6 +381,7 @@ fn verb(request: &Request) -> &'static str {
         Request::Describe => "describe",
         Request::MakeSet { .. } => "make-set",
         Request::Compare { .. } => "compare",
+        Request::Identify { .. } => "identify",
         Request::Open { .. } => "open",
         Request::Load { .. } => "load",
         Request::Unload { .. } => "unload",

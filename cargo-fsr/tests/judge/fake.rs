@@ -20,6 +20,8 @@ use fsr_protocol::{
 pub const BEHAVIOUR: &str = "FSR_FAKE";
 /// A folder where every started process leaves its id.
 pub const PIDS: &str = "FSR_FAKE_PIDS";
+/// The device that it would open.
+pub const UUID: &str = "6661bead";
 /// Arguments that lead the test binary here.
 pub const ARGUMENTS: [&str; 3] = ["fake::host", "--exact", "--nocapture"];
 
@@ -222,6 +224,10 @@ struct Device {
 }
 
 impl Device {
+    fn is_modelled(&self) -> bool {
+        self.behaviour == "modelled"
+    }
+
     fn serve(mut self, mut channel: Channel) {
         while let Ok(request) = channel.receive() {
             if let Some(reply) = self.answer(request) {
@@ -235,10 +241,13 @@ impl Device {
     fn answer(&mut self, request: Request) -> Option<Reply> {
         Some(match request {
             Request::Describe => Reply::Description(description(&self.behaviour, Role::Device)),
-            Request::Open { .. } if self.behaviour == "no-device" => {
+            Request::Identify { .. } if self.behaviour == "no-device" => {
                 Reply::Failed(HostError::NoDevice { message: "libcuda.so.1 was not found".to_owned() })
             }
-            Request::Open { .. } => Reply::Opened(facts()),
+            Request::Identify { .. } => {
+                Reply::Identified { uuid: UUID.to_owned(), modelled: self.is_modelled() }
+            }
+            Request::Open { .. } => Reply::Opened(DeviceFacts { modelled: self.is_modelled(), ..facts() }),
             Request::Load { module, ptx, entries, .. } => match ptx.as_str() {
                 "refused" => {
                     Reply::Failed(HostError::Load { message: "ptxas: line 3: syntax error".to_owned() })

@@ -8,7 +8,7 @@ use std::time::Duration;
 use cargo_fsr::judge::{DeviceLock, Judge, JudgeError, Verdict};
 use fsr_protocol::Tolerance;
 
-use super::{Course, candidate};
+use super::{Course, candidate, fake};
 
 /// What `bench` says of a program that behaves so.
 #[track_caller]
@@ -72,7 +72,7 @@ fn it_panics() {
 #[test]
 fn it_is_of_another_version() {
     insta::assert_snapshot!(error("other-version"), @r#"
-    fault in the host launch code: `fake` and this cargo-fsr do not understand each other: its fsr-host 9.9.9 speaks protocol 2, wanted is protocol 1; use the fsr-host of version 0.1.0 in the host target, or the cargo-fsr of its version
+    fault in the host launch code: `fake` and this cargo-fsr do not understand each other: its fsr-host 9.9.9 speaks protocol 3, wanted is protocol 2; use the fsr-host of version 0.1.0 in the host target, or the cargo-fsr of its version
     "#);
 }
 
@@ -184,7 +184,7 @@ fn the_device_is_waited_for() {
     course.judge.bench().unwrap();
     let never = AtomicBool::new(false);
     let locks = course.folder.path().join("locks");
-    let held = DeviceLock::acquire(&locks, 0, &(Arc::new(|_: &str| ()) as _), &never).unwrap();
+    let held = DeviceLock::acquire(&locks, fake::UUID, &(Arc::new(|_: &str| ()) as _), &never).unwrap();
     let said = course.said.clone();
     std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -196,6 +196,18 @@ fn the_device_is_waited_for() {
         let verdict = course.judge.validate(&candidate("right")).unwrap();
         assert!(matches!(verdict, Verdict::Valid(_)));
     });
-    assert_eq!(*course.said.lock().unwrap(), ["waiting for device 0: another cargo fsr is using it"]);
+    assert_eq!(*course.said.lock().unwrap(), ["waiting for the device: another cargo fsr is using it"]);
+    course.leaves_nothing();
+}
+
+#[test]
+fn a_device_that_only_models_needs_no_turn() {
+    let mut course = Course::over("modelled", |_| ());
+    let locks = course.folder.path().join("locks");
+    let never = AtomicBool::new(false);
+    let _held = DeviceLock::acquire(&locks, fake::UUID, &(Arc::new(|_: &str| ()) as _), &never).unwrap();
+    assert!(course.judge.bench().unwrap().device.modelled);
+    assert!(matches!(course.judge.validate(&candidate("right")).unwrap(), Verdict::Valid(_)));
+    assert!(course.said.lock().unwrap().is_empty());
     course.leaves_nothing();
 }

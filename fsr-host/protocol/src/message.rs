@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Counted up when a message changes meaning; both sides refuse another version than their own.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// How many distributions the inputs of a set are drawn from, by the remainder of the set's seed.
 pub const MIXED_DISTRIBUTIONS: u64 = 6;
@@ -75,7 +75,12 @@ pub enum Request {
         tolerance: Option<Tolerance>,
     },
 
-    /// Device: opens the GPU. Answered by [`Reply::Opened`].
+    /// Device: says which device an ordinal stands for, without touching it. Answered by [`Reply::Identified`].
+    Identify {
+        /// Ordinal of the device.
+        ordinal: u32,
+    },
+    /// Device: opens the GPU, and may measure it. Answered by [`Reply::Opened`].
     Open {
         /// Ordinal of the device.
         ordinal: u32,
@@ -158,6 +163,13 @@ pub enum Reply {
     },
     /// To [`Request::Compare`].
     Compared(Comparison),
+    /// To [`Request::Identify`].
+    Identified {
+        /// 32 hexadecimal digits; of the instance, where a GPU is parted.
+        uuid: String,
+        /// True on the CPU device, which any number of processes may use at once.
+        modelled: bool,
+    },
     /// To [`Request::Open`].
     Opened(DeviceFacts),
     /// To [`Request::Load`].

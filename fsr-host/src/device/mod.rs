@@ -21,7 +21,7 @@ use fsr_protocol::{
 use crate::fault::{guarded, io};
 use crate::gpu::Gpu;
 use crate::program::Program;
-use crate::raw::{Attribute, Context, CudaError, DeviceMemory, Function, Mapped, Module, Resource};
+use crate::raw::{self, Attribute, Context, CudaError, DeviceMemory, Function, Mapped, Module, Resource};
 use buffers::Workspace;
 use dump::Dumps;
 use timing::Timing;
@@ -82,6 +82,7 @@ impl<'p> Device<'p> {
     fn respond(&mut self, request: Request) -> Result<Reply, HostError> {
         match request {
             Request::Describe => self.program.description().map(Reply::Description),
+            Request::Identify { ordinal } => identify(ordinal),
             Request::Open { ordinal } => self.open(ordinal).map(Reply::Opened),
             Request::Exit => Ok(Reply::Done),
             Request::Load { module, ptx, entries, tunables } => {
@@ -251,12 +252,23 @@ impl Opened<'_> {
     }
 }
 
+fn identify(ordinal: u32) -> Result<Reply, HostError> {
+    let (name, uuid) =
+        raw::identify(ordinal).map_err(|error| HostError::NoDevice { message: error.to_string() })?;
+    let uuid = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Reply::Identified { uuid, modelled: is_modelled(&name) })
+}
+
+/// Every profile of the CPU device, fsr-sim, is named so.
+fn is_modelled(name: &str) -> bool {
+    name.ends_with("(simulated)")
+}
+
 fn facts(context: &Context) -> Result<DeviceFacts, CudaError> {
     let attribute = |attribute| context.attribute(attribute);
     let name = context.name()?;
     Ok(DeviceFacts {
-        // Every profile of the CPU device, fsr-sim, is named so.
-        modelled: name.ends_with("(simulated)"),
+        modelled: is_modelled(&name),
         name,
         compute_capability: (
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,

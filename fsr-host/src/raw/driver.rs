@@ -66,6 +66,25 @@ fn probe() -> Result<(), OpenError> {
     if found { Ok(()) } else { Err(OpenError::NoDriver(names[0])) }
 }
 
+/// Finds a device without touching it.
+fn find(ordinal: u32) -> Result<i32, OpenError> {
+    probe()?;
+    result::init().map_err(CudaError::from)?;
+    let count = result::device::get_count().map_err(CudaError::from)?;
+    let index = i32::try_from(ordinal).ok().filter(|index| *index < count);
+    index.ok_or(OpenError::NoSuchDevice { ordinal, count })
+}
+
+/// Name and UUID of a device, which is not opened.
+pub(crate) fn identify(ordinal: u32) -> Result<(String, [u8; 16]), OpenError> {
+    let index = find(ordinal)?;
+    let device = result::device::get(index).map_err(CudaError::from)?;
+    let name = result::device::get_name(device).map_err(CudaError::from)?;
+    let uuid = result::device::get_uuid(device).map_err(CudaError::from)?;
+    // Bytes, whatever the sign that C gives its characters.
+    Ok((name, uuid.bytes.map(|byte| byte as u8)))
+}
+
 /// A device with its primary context, current on this thread, and the one stream that all work goes to.
 #[derive(Debug)]
 pub(crate) struct Context {
@@ -77,11 +96,7 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn open(ordinal: u32) -> Result<Self, OpenError> {
-        probe()?;
-        result::init().map_err(CudaError::from)?;
-        let count = result::device::get_count().map_err(CudaError::from)?;
-        let index = i32::try_from(ordinal).ok().filter(|index| *index < count);
-        let Some(index) = index else { return Err(OpenError::NoSuchDevice { ordinal, count }) };
+        let index = find(ordinal)?;
         Self::with_device(index).map_err(|error| CudaError::from(error).into())
     }
 

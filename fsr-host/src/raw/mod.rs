@@ -10,7 +10,7 @@ mod lend;
 mod map;
 
 pub(crate) use driver::{
-    Context, CudaError, DeviceMemory, Event, Function, Module, Pinned, Registered, Resource,
+    Context, CudaError, DeviceMemory, Event, Function, Module, Pinned, Registered, Resource, identify,
 };
 #[cfg(feature = "cudarc")]
 pub(crate) use lend::Lender;

@@ -106,6 +106,10 @@ impl Hosts {
         let device = Process::start(Role::Device, share.path(), driver.path(), settings);
         let reference = Process::start(Role::Reference, share.path(), driver.path(), settings);
         let mut hosts = Self { device, reference, _share: share, _driver: driver };
+        match hosts.device(Request::Identify { ordinal: 0 }) {
+            Reply::Identified { uuid, modelled } => assert!(modelled && uuid.len() == 32, "{uuid}"),
+            other => panic!("{other:?}"),
+        }
         match hosts.device(Request::Open { ordinal: 0 }) {
             Reply::Opened(facts) => assert!(facts.modelled && facts.copy_bandwidth > 0.0, "{facts:?}"),
             other => panic!("{other:?}"),

@@ -5,7 +5,7 @@ use crate::support::{ANSWERS, Project, compiler_folder, cpu_device};
 #[test]
 fn a_search_in_a_bundle_brings_its_winner_home() {
     let project = Project::new("bundle");
-    project.fsr("bundle box --no-toolchain").succeeds().says("Bundled 1 kernels into box");
+    project.fsr("bundle box --no-toolchain").succeeds().says("Bundled 1 kernel into box");
     project.fsr("bundle box --no-toolchain").fails_with(3).says("the folder is not empty");
     project.fsr("import box").succeeds().says("0 entries imported, 0 refused");
 

@@ -340,8 +340,7 @@ impl Tuning<'_> {
         let _: HostSource = self.project.host_source(package, kernel)?;
         let compiler = rig::compiler(&self.config, self.project, package, self.args.locking, self.shell)?;
         let program = rig::host(self.project, package, kernel, self.shell, self.interrupt)?;
-        let mut judge =
-            rig::judge(program, kernel, self.device, self.locks.clone(), self.shell, self.interrupt);
+        let mut judge = rig::judge(program, kernel, self.device, self.shell, self.interrupt);
         let device = match judge.bench() {
             Ok(bench) => bench.device,
             Err(JudgeError::NoDevice(reason)) => {
