@@ -19,6 +19,7 @@ pub mod journal;
 pub mod judge;
 mod lock;
 pub mod model;
+mod paths;
 pub mod project;
 pub mod report;
 pub mod search;

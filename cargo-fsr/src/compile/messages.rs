@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use crate::paths::cut_folders;
+
 /// Errors that are kept; the first ones say most.
 const ERRORS: usize = 20;
 /// Warnings that are kept.
@@ -18,7 +20,7 @@ const WINDOW: usize = 160;
 
 /// Rewrites a log. `files` are the names whose source may be shown; `folders` are cut wherever they occur.
 pub(super) fn rewrite(log: &str, files: &[&str], folders: &[&Path]) -> String {
-    let log = cut_paths(log, folders);
+    let log = cut_folders(log, folders);
     let mut shown = String::new();
     let (mut errors, mut warnings, mut left_out) = (0, 0, 0);
     for message in split(&log) {
@@ -36,26 +38,6 @@ pub(super) fn rewrite(log: &str, files: &[&str], folders: &[&Path]) -> String {
         shown.push_str(&format!("... and {left_out} more messages\n"));
     }
     shown
-}
-
-/// `/opt/cuda/include/cuda_fp16.h` becomes `cuda_fp16.h`: longest folders first.
-fn cut_paths(log: &str, folders: &[&Path]) -> String {
-    let mut prefixes: Vec<String> = folders
-        .iter()
-        .flat_map(|folder| [Some(folder.to_path_buf()), folder.canonicalize().ok()])
-        .flatten()
-        .map(|folder| folder.display().to_string())
-        .filter(|folder| folder.len() > 1)
-        .collect();
-    prefixes.sort_by_key(|prefix| std::cmp::Reverse(prefix.len()));
-    prefixes.dedup();
-    let mut log = log.to_owned();
-    for prefix in prefixes {
-        for separator in ["/", "\\", ""] {
-            log = log.replace(&format!("{prefix}{separator}"), "");
-        }
-    }
-    log
 }
 
 #[derive(Debug, PartialEq)]

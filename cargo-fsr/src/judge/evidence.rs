@@ -9,6 +9,7 @@ use fsr_protocol::{BufferInfo, CaseInfo, Comparison, HostError, OutputComparison
 
 use super::process::RequestError;
 use super::{Failure, FailureKind};
+use crate::paths;
 
 /// Mismatching elements that are listed.
 const LISTED: usize = 8;
@@ -213,8 +214,8 @@ fn describe_output(evidence: &mut String, output: &OutputComparison, case: &Case
 fn failure(kind: FailureKind, summary: String, evidence: String, place: Option<Place<'_>>) -> Failure {
     Failure {
         kind,
-        summary,
-        evidence: evidence.trim_end().to_owned(),
+        summary: paths::cut(&summary),
+        evidence: paths::cut(evidence.trim_end()),
         case: place.map(|place| place.case.name.clone()),
     }
 }

@@ -35,6 +35,7 @@ use crate::compile::{Compiler, CompilerError, Ptx};
 use crate::journal::{Entry, Journal, JournalError, StopReason};
 use crate::judge::{Bench, Judge, JudgeError, Timing, Validation};
 use crate::model::Origin;
+use crate::paths;
 
 pub use cast::Cast;
 pub use events::{Event, Events, Silent};
@@ -191,7 +192,8 @@ impl Stopped {
             Self::Plateau { rounds } => StopReason::Plateau { rounds: *rounds },
             Self::Awaiting(_) => StopReason::Awaiting,
             Self::Interrupted => StopReason::Interrupted,
-            Self::Model { message } => StopReason::Model { message: message.clone() },
+            // People are told where; whoever reads the journal may be elsewhere.
+            Self::Model { message } => StopReason::Model { message: paths::cut(message) },
         }
     }
 

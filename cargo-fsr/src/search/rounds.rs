@@ -16,6 +16,7 @@ use super::{Awaited, Cast, Event, Stopped};
 use crate::brief::Settings;
 use crate::journal::{Record, SourceResult, Step};
 use crate::model::{Answer, Model, ModelError, Prompt};
+use crate::paths;
 
 /// Writes a prompt down, or takes the one that was written before: what was asked stays asked, even where a newer
 /// version would word it differently.
@@ -157,7 +158,7 @@ fn answer(effects: &Effects<'_>, model: &dyn Model, prompt: &Prompt) -> Result<A
         }
     };
     for note in &answer.notes {
-        effects.note(Some(origin), note.clone())?;
+        effects.note(Some(origin), paths::cut(note))?;
     }
     effects.events.event(Event::Answered { origin, bytes: answer.text.len(), known: was_known });
     Ok(answer)
