@@ -151,6 +151,7 @@ impl<'l> Worker<'l> {
                 linear: 0,
                 clocks: Default::default(),
                 shadow: Default::default(),
+                copies: Default::default(),
                 shared: Default::default(),
                 counters: Counters::new(kernel.code.len(), launch.counting),
                 clock: 0,
@@ -159,8 +160,7 @@ impl<'l> Worker<'l> {
             },
             warps: (0..warps)
                 .map(|index| {
-                    let state =
-                        WarpState { index, alive: 0, local: Default::default(), copies: Default::default() };
+                    let state = WarpState { index, alive: 0, local: Default::default() };
                     Warp::new(Regs::new(kernel.rows, kernel.preds), state)
                 })
                 .collect(),
@@ -173,13 +173,13 @@ impl<'l> Worker<'l> {
         block.state.clock = 0;
         block.state.sm = (linear % u64::from(launch.sms.max(1))) as u32;
         block.state.barriers = Default::default();
+        block.state.copies.reset();
         block.state.shared.reset(kernel.dynamic_offset() + launch.dynamic_shared, track);
         for (k, warp) in block.warps.iter_mut().enumerate() {
             let first = k as u32 * 32;
             let count = (launch.threads() - first).min(32);
             warp.regs.copy_from(&self.template);
             warp.state.local.reset(kernel.entry_frame, track);
-            warp.state.copies = Default::default();
             for (row, wide, uniform) in &kernel.uniforms {
                 let Uniform::Special(special) = uniform else { continue };
                 if let Some(values) = lane_values(launch, &block.state, *special, first) {

@@ -538,7 +538,7 @@ impl Exec<'_> {
     ) -> Result<(), Trap> {
         for lane in lanes(m) {
             let address = addresses[lane];
-            if self.warp.copies.pending(address, size) {
+            if self.block.copies.pending(address, size) {
                 let kind = FaultKind::MissingWait;
                 self.raise(self.access_trap(kind, lane as u32, Space::Shared, address, size.into(), false))?;
             } else if self.block.shared.unwritten(address, size) {
@@ -767,26 +767,6 @@ pub(crate) fn store_generic(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Tr
 
 // ---- asynchronous copies ----
 
-/// Ranges of shared memory that a warp's `cp.async` has issued and not waited for, with their group's number.
-#[derive(Default)]
-pub(crate) struct Copies {
-    pending: Vec<(u64, u32, u64)>,
-    group: u64,
-}
-
-impl Copies {
-    fn pending(&self, address: u64, size: u32) -> bool {
-        self.pending
-            .iter()
-            .any(|(at, len, _)| address < at + u64::from(*len) && *at < address + u64::from(size))
-    }
-
-    fn wait(&mut self, keep: u64) {
-        let group = self.group;
-        self.pending.retain(|(_, _, of)| of + keep >= group);
-    }
-}
-
 /// `cp.async`: `a` the shared address, row `b` the global one, `c` bytes to read (`NONE`: all); `imm` packs both
 /// offsets, `aux` bytes in bits 8-15, bit 0: the shared address is 32 bits wide. The copy is made at once; at full
 /// checks its range counts as pending until a wait.
@@ -830,26 +810,21 @@ pub(crate) fn copy_async(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap>
     }
     if x.full() {
         x.check_shared_write(&to, m, size, false, 0)?;
-        let group = x.warp.copies.group;
         for lane in lanes(m) {
-            x.warp.copies.pending.push((to[lane], size, group));
+            x.block.copies.issue(x.warp.index, to[lane], size);
         }
     }
     Ok(())
 }
 
 pub(crate) fn copy_commit(x: &mut Exec<'_>, _: &Inst, _: u32) -> Result<(), Trap> {
-    x.warp.copies.group += 1;
+    x.block.copies.commit(x.warp.index);
     Ok(())
 }
 
 /// Waits for all but the newest `imm` groups; negative: for all, committed or not.
 pub(crate) fn copy_wait(x: &mut Exec<'_>, i: &Inst, _: u32) -> Result<(), Trap> {
-    if i.imm < 0 {
-        x.warp.copies.pending.clear();
-    } else {
-        x.warp.copies.wait(i.imm as u64);
-    }
+    x.block.copies.wait(x.warp.index, u32::try_from(i.imm).ok());
     Ok(())
 }
 

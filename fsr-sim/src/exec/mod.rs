@@ -7,6 +7,7 @@ pub(crate) mod atomic;
 pub(crate) mod block;
 pub(crate) mod compare;
 pub(crate) mod convert;
+pub(crate) mod copies;
 pub(crate) mod exchange;
 pub(crate) mod float;
 pub(crate) mod half;
@@ -129,6 +130,7 @@ pub(crate) struct BlockState {
     pub(in crate::exec) barriers: [block::BarrierState; 16],
     pub clocks: race::Clocks,
     pub shadow: race::SharedShadow,
+    pub copies: copies::Copies,
 }
 
 /// A warp's own state beside its registers.
@@ -137,7 +139,6 @@ pub(crate) struct WarpState {
     /// Lanes that have not exited.
     pub alive: u32,
     pub local: local::Local,
-    pub copies: memory::Copies,
 }
 
 /// What an instruction that reaches beyond registers works with.
@@ -150,6 +151,15 @@ pub(crate) struct Exec<'a> {
 }
 
 impl Exec<'_> {
+    /// Lanes that execute a `.sync` instruction though its member mask does not name them.
+    fn outside_mask(&self, i: &Inst, m: u32) -> u32 {
+        if i.c == crate::program::NONE {
+            return 0;
+        }
+        let members = self.regs.cells::<u32>(i.c);
+        lanes(m).filter(|&lane| members[lane] >> lane & 1 == 0).fold(0, |out, lane| out | 1 << lane)
+    }
+
     /// Addresses of all lanes: row `a` (32-bit when `narrow`) plus the offset.
     #[inline(always)]
     pub fn addresses(&self, i: &Inst, narrow: bool) -> [u64; 32] {

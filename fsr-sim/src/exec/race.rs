@@ -138,7 +138,14 @@ impl Entry {
         } else if agent.conflicts(&self.write) {
             conflict = Some(self.write);
         }
-        self.write = agent.record;
+        // An atomic does not hide the plain write that its warp made just before: whatever may conflict with the one
+        // may conflict with the other.
+        let (me, last) = (&agent.record, &self.write);
+        let hides =
+            me.strong && !last.strong && (last.block, last.warp, last.epoch) == (me.block, me.warp, me.epoch);
+        if !hides {
+            self.write = agent.record;
+        }
         self.reads = [Record::default(); 2];
         conflict
     }

@@ -96,6 +96,8 @@ pub(super) struct Warp {
     pub fragments: Vec<Fragment>,
     /// Where it stands, for reports.
     pub pc: u32,
+    /// For each aligned barrier, the lanes that have passed it; kept at full checks.
+    passed: Vec<(u32, u32)>,
 }
 
 enum Next {
@@ -109,12 +111,13 @@ enum Next {
 
 impl Warp {
     pub fn new(regs: Regs, state: WarpState) -> Warp {
-        Warp { regs, state, fragments: Vec::new(), pc: 0 }
+        Warp { regs, state, fragments: Vec::new(), pc: 0, passed: Vec::new() }
     }
 
     /// All lanes to the entry.
     pub fn start(&mut self, mask: u32) {
         self.fragments.clear();
+        self.passed.clear();
         self.fragments.push(Fragment { pc: 0, mask, state: State::Ready, turn: 0, stack: Vec::new() });
         self.state.alive = mask;
     }
@@ -243,8 +246,9 @@ impl Warp {
                         }
                         let mut exec =
                             Exec { launch, block, warp: &mut self.state, regs: &mut self.regs, pc };
-                        if forced && launch.level == Level::Full {
-                            let lane = active.trailing_zeros();
+                        let outside = exec.outside_mask(inst, active);
+                        if launch.level == Level::Full && (forced || outside != 0) {
+                            let lane = if outside != 0 { outside } else { active }.trailing_zeros();
                             let raised = exec.raise(trap(FaultKind::MemberMask, lane));
                             debug_assert!(raised.is_ok());
                         }
@@ -378,7 +382,7 @@ impl Warp {
             }
             Control::WarpSync => {
                 block.clocks.warp_sync(self.state.index);
-                self.warp_sync(fragment, inst, active)
+                self.warp_sync(launch, block, fragment, inst, active)
             }
             Control::Barrier(barrier) => self.barrier(launch, block, fragment, barrier, inst, active),
             Control::Trap => Err(trap(FaultKind::Trap, active.trailing_zeros())),
@@ -392,7 +396,14 @@ impl Warp {
     }
 
     /// `bar.warp.sync`: lanes may stand at different ones; all members together go on.
-    fn warp_sync(&mut self, fragment: &mut Fragment, inst: &Inst, active: u32) -> Result<Next, Trap> {
+    fn warp_sync(
+        &mut self,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+        fragment: &mut Fragment,
+        inst: &Inst,
+        active: u32,
+    ) -> Result<Next, Trap> {
         let rest = fragment.mask & !active;
         if rest != 0 {
             // Lanes that are predicated off pass by.
@@ -410,9 +421,18 @@ impl Warp {
             self.fragments.push(fragment.clone());
             return Ok(Next::Choose);
         }
+        if launch.level == Level::Full {
+            let exec = Exec { launch, block, warp: &mut self.state, regs: &mut self.regs, pc: fragment.pc };
+            let outside = exec.outside_mask(inst, active);
+            if forced || outside != 0 {
+                let lane = if outside != 0 { outside } else { active }.trailing_zeros();
+                exec.raise(trap(FaultKind::MemberMask, lane))?;
+            }
+        }
         for other in self.fragments.iter_mut().filter(|f| f.state == State::AtSync && f.mask & wanted != 0) {
-            // Those at other instructions than this kind stay: only a barrier releases without its own turn.
-            if other.pc == fragment.pc {
+            // Those at instructions of another kind stay: only a barrier releases without its own turn.
+            let kind = launch.kernel.code.get(other.pc as usize).map(|i| i.action);
+            if matches!(kind, Some(Action::Control(Control::WarpSync))) {
                 other.pc += 1;
                 other.state = State::Ready;
             }
@@ -436,8 +456,9 @@ impl Warp {
         active: u32,
     ) -> Result<Next, Trap> {
         if barrier.aligned
-            && active | self.about_to_exit(launch) != self.state.alive
             && launch.level == Level::Full
+            && (active | self.about_to_exit(launch) != self.state.alive
+                || self.left_behind(fragment.pc, active))
         {
             let lane = active.trailing_zeros();
             let exec = Exec { launch, block, warp: &mut self.state, regs: &mut self.regs, pc: fragment.pc };
@@ -463,6 +484,19 @@ impl Warp {
         fragment.state = State::AtBarrier(id as u8);
         self.fragments.push(fragment.clone());
         Ok(Next::Barrier)
+    }
+
+    /// Whether lanes passed this barrier before and do not come again, as in a loop that each lane leaves at its own
+    /// time. Hardware waits for them at the end of the loop, and they for the barrier; lanes that exit before they
+    /// ever reach a barrier are no fault.
+    fn left_behind(&mut self, pc: u32, active: u32) -> bool {
+        let Some((_, passed)) = self.passed.iter_mut().find(|(at, _)| *at == pc) else {
+            self.passed.push((pc, active));
+            return false;
+        };
+        let missing = *passed & !active != 0;
+        *passed |= active;
+        missing
     }
 
     /// Lanes whose next instruction is the end: a compiler lets them exit where they branch away, so that they are gone

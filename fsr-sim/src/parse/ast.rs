@@ -306,6 +306,8 @@ pub struct Location {
     pub line: u32,
     /// Source column.
     pub column: u32,
+    /// Where the function that this is in was inlined: file, line and column.
+    pub inlined_at: Option<(u32, u32, u32)>,
 }
 
 /// A `.callprototype`.

@@ -234,14 +234,20 @@ impl<'a> Parser<'a> {
 
     fn location(&mut self) -> Parsed<Location> {
         let start = self.advance()?.pos.line;
-        let location = Location {
+        let mut location = Location {
             file: self.small("a file index")?,
             line: self.small("a line")?,
             column: self.small("a column")?,
+            inlined_at: None,
         };
-        // `, function_name $label, inlined_at file line column` on the same line adds nothing that is kept.
+        // `, function_name $label, inlined_at file line column` on the same line.
         while self.token.pos.line == start && self.at(b',') {
             self.advance()?;
+            if self.token.pos.line == start && self.token.text == "inlined_at" {
+                self.advance()?;
+                let (file, line) = (self.small("a file index")?, self.small("a line")?);
+                location.inlined_at = Some((file, line, self.small("a column")?));
+            }
             while self.token.pos.line == start
                 && matches!(self.token.kind, Kind::Word | Kind::Number | Kind::Punct(b'+'))
             {

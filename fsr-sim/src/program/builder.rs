@@ -80,6 +80,8 @@ pub(super) struct KernelBuilder<'m, 'a> {
     is_entry: bool,
     fixups: Vec<Fixup<'a>>,
     location: Option<Location>,
+    /// The function's locations so far, each with the one that is told for it.
+    told: HashMap<(u32, u32, u32), Location>,
     pos: Pos,
     name: u32,
     guard: (u16, u32),
@@ -141,6 +143,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             is_entry: true,
             fixups: Vec::new(),
             location: None,
+            told: HashMap::new(),
             pos: entry.pos,
             name: 0,
             guard: (0, 0),
@@ -228,6 +231,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         self.frame_sizes.clear();
         self.fixups.clear();
         self.location = None;
+        self.told.clear();
         self.carry = None;
         self.pos = function.pos;
         if function.kind == FunctionKind::Entry {
@@ -257,7 +261,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                     let here = self.kernel.code.len() as u32;
                     self.scopes[self.at].labels.insert(name, here);
                 }
-                Statement::Location(location) => self.location = Some(*location),
+                Statement::Location(location) => self.locate(*location),
                 Statement::Instruction(instruction) => self.instruction(instruction)?,
                 _ => {}
             }
@@ -460,6 +464,15 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         self.kernel.names.push(name.to_owned());
         self.names.insert(name.to_owned(), index);
         index
+    }
+
+    /// Within an inlined function of another file (a header of the toolkit, most often), the line that called it is
+    /// told instead.
+    fn locate(&mut self, location: Location) {
+        let caller = location.inlined_at.and_then(|at| self.told.get(&at)).copied();
+        let told = caller.filter(|caller| caller.file != location.file).unwrap_or(location);
+        self.told.insert((location.file, location.line, location.column), told);
+        self.location = Some(told);
     }
 
     pub fn emit(&mut self, mut inst: Inst) -> usize {
