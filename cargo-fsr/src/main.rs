@@ -3,11 +3,14 @@
 #![forbid(unsafe_code)]
 
 use cargo_fsr::compile::child;
+use cargo_fsr::leash;
 
 fn main() -> std::process::ExitCode {
-    // The compiler process is this program again; no argument of it is for people.
-    if std::env::args_os().nth(1).is_some_and(|first| first == child::COMMAND) {
-        return child::run();
+    // Two of its processes are this program again; no argument of theirs is for people.
+    match std::env::args_os().nth(1) {
+        Some(first) if first == child::COMMAND => return child::run(),
+        Some(first) if first == leash::COMMAND => return leash::run(),
+        _ => leash::arm(),
     }
     cargo_fsr::cli::main(std::env::args_os())
 }

@@ -7,12 +7,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
-use tempfile::TempDir;
-
 use super::CompilerError;
 use super::include;
 use super::protocol::{Arguments, COMMAND, Done, Hello, Job, Limits};
+use crate::leash::Leash;
+use crate::scratch::Scratch;
+use serde::de::DeserializeOwned;
 
 /// Loading the library from a cold disk, on a busy machine.
 const START: Duration = Duration::from_secs(60);
@@ -21,13 +21,15 @@ const START: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(super) struct Worker {
     child: Child,
+    /// A compilation does not look whether anyone is left who waits for it.
+    _leash: Leash,
     stdin: ChildStdin,
     lines: Receiver<String>,
     deadline: Duration,
     /// Time spent in compilations, against the process's limit on processor time.
     pub(super) used: Duration,
     // The process's working folder, with links to CUDA's headers and nothing else; removed after the process is gone.
-    _folder: TempDir,
+    _folder: Scratch,
 }
 
 /// What a library says of itself.
@@ -59,7 +61,7 @@ impl Worker {
         include: &[PathBuf],
         limits: Limits,
     ) -> Result<(Self, Ready), CompilerError> {
-        let folder = tempfile::Builder::new().prefix("cargo-fsr-nvrtc-").tempdir()?;
+        let folder = Scratch::create(&std::env::temp_dir())?;
         let arguments = Arguments {
             library: library.to_owned(),
             include: include::gather(folder.path(), include)?,
@@ -85,6 +87,7 @@ impl Worker {
         let mut child = command.spawn().map_err(|error| {
             io::Error::new(error.kind(), format!("{} could not be started: {error}", program.display()))
         })?;
+        let leash = Leash::on_group(child.id());
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("a pipe is missing").into());
         };
@@ -96,8 +99,15 @@ impl Worker {
                 }
             }
         });
-        let mut worker =
-            Self { child, stdin, lines, deadline: limits.time, used: Duration::ZERO, _folder: folder };
+        let mut worker = Self {
+            child,
+            _leash: leash,
+            stdin,
+            lines,
+            deadline: limits.time,
+            used: Duration::ZERO,
+            _folder: folder,
+        };
         let broken = |what: String| CompilerError::Broken { library: library.display().to_string(), what };
         match worker.receive::<Hello>(START) {
             Ok(Hello::Ready { version, targets, confined }) => {

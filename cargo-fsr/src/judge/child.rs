@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use process_wrap::std::{ChildWrapper, CommandWrap};
 
+use crate::leash::Leash;
+
 /// How long a killed group may take to go: a driver tears down a hung kernel's context meanwhile.
 const BURIAL: Duration = Duration::from_secs(20);
 
@@ -19,6 +21,8 @@ const BURIAL: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct Group {
     child: Box<dyn ChildWrapper>,
+    /// Let go after the group was killed and reaped.
+    _leash: Leash,
 }
 
 impl Group {
@@ -29,7 +33,9 @@ impl Group {
         wrap.wrap(process_wrap::std::ProcessGroup::leader());
         #[cfg(windows)]
         wrap.wrap(process_wrap::std::JobObject);
-        Ok(Self { child: wrap.spawn()? })
+        let child = wrap.spawn()?;
+        let leash = Leash::on_group(child.id());
+        Ok(Self { child, _leash: leash })
     }
 
     /// The leader's standard streams, where they are piped; each can be taken once.

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use process_wrap::std::{ChildWrapper, CommandWrap};
 
 use super::{Answer, Model, ModelError, Prompt, Request, Spent, Usage, Witness, tokens};
+use crate::leash::Leash;
 
 /// How long between two looks at the deadline and the interrupt.
 const POLL: Duration = Duration::from_millis(10);
@@ -84,8 +85,9 @@ impl CommandModel {
         command.wrap(process_wrap::std::ProcessGroup::leader());
         #[cfg(windows)]
         command.wrap(process_wrap::std::JobObject);
-        let mut group =
-            Group(command.spawn().map_err(|error| self.failed(format!("could not be started: {error}")))?);
+        let child = command.spawn().map_err(|error| self.failed(format!("could not be started: {error}")))?;
+        let leash = Leash::on_group(child.id());
+        let mut group = Group(child, leash);
 
         let stdin = group.0.stdin().take();
         let prompt = prompt.to_owned();
@@ -181,7 +183,7 @@ impl Model for CommandModel {
 }
 
 /// Ends the whole process group when it goes out of scope.
-struct Group(Box<dyn ChildWrapper>);
+struct Group(Box<dyn ChildWrapper>, #[allow(dead_code)] Leash);
 
 impl Group {
     fn end(&mut self) {

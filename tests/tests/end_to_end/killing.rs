@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::support::{ANSWERS, Project, records};
+use crate::support::{ANSWERS, Project, is_running, records};
 
 /// Moments that differ from run to run; the seed is printed with a failure.
 struct Moments(u64);
@@ -88,7 +88,7 @@ fn answered(project: &Project) -> BTreeSet<String> {
 fn an_entry_being_written_is_the_old_one_or_the_new_one() {
     let project = Project::tuned("killed-writing");
     let tune = || project.fsr("tune --force --model replay:recorded --verdicts --frozen");
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     tune().succeeds();
     let whole = began.elapsed();
 
@@ -103,4 +103,21 @@ fn an_entry_being_written_is_the_old_one_or_the_new_one() {
     let staged = project.stored().0.into_keys().filter(|name| name.ends_with(".new"));
     assert_eq!(staged.collect::<Vec<_>>(), [""; 0], "nothing is left behind");
     project.fsr("check").succeeds();
+}
+
+#[test]
+fn nothing_that_a_killed_run_started_lives_on() {
+    let project = Project::tuned("orphans");
+    // A model with a child of its own, and neither looks after who asked.
+    project.write("model/model.sh", "sleep 1000 &\necho $! $$ > \"$1/pids.part\"\nmv \"$1/pids.part\" \"$1/pids\"\nmkdir \"$1/asked/$$\"\nwait\n");
+    let mut run = project.fsr("tune --force --candidates 1").on_cpu_device().start();
+    project.wait_until_asked();
+    assert!(run.kill());
+    for pid in project.read("model/pids").split_whitespace() {
+        let end = Instant::now() + Duration::from_secs(30);
+        while is_running(pid) {
+            assert!(Instant::now() < end, "process {pid} is left");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
 }

@@ -91,3 +91,9 @@ pub fn stamp() -> String {
     };
     file(Path::new(PROGRAM)) + &file(&cpu_device().join("libcuda.so"))
 }
+
+/// Whether a process runs; one that was killed and waits for its parent does not.
+pub fn is_running(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
+}

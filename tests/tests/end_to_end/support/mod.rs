@@ -9,5 +9,5 @@ mod project;
 
 pub use command::{Outcome, Run};
 pub use fixture::ANSWERS;
-pub use machine::{compiler_folder, cpu_device};
+pub use machine::{compiler_folder, cpu_device, is_running};
 pub use project::{Project, read_all, records};
