@@ -49,14 +49,14 @@ pub enum ModelConfig {
     },
     /// Files that someone fills in.
     Files {
-        /// Where prompts are written and answers expected.
+        /// Where prompts are written and answers expected: `<package>/<kernel>/`.
         folder: PathBuf,
         /// Who really answers, for journal and manifest.
         name: Option<String>,
     },
     /// A recorded dialogue.
     Replay {
-        /// The folder of the recording: one journal a kernel.
+        /// The folder of the recording: `<package>/<kernel>.jsonl`.
         folder: PathBuf,
     },
     /// OpenAI's chat completions, which nearly every server speaks.

@@ -1,7 +1,8 @@
 //! Someone with a text editor as a model: prompts lie in files, answers are awaited beside them.
 //!
-//! `<folder>/<kernel>/r1-c2.prompt.md` is written, `r1-c2.answer.md` is read. An answer counts only beside the very
-//! prompt that it answers; an empty one is still being written. Nothing that someone wrote is ever overwritten.
+//! `<kernel>/r1-c2.prompt.md` is written into a package's folder, and `r1-c2.answer.md` is read. An answer counts only
+//! beside the very prompt that it answers; an empty one is still being written. Nothing that someone wrote is ever
+//! overwritten.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -17,7 +18,7 @@ pub struct FilesModel {
 }
 
 impl FilesModel {
-    /// A model over a folder, which is made when the first prompt is written.
+    /// A model over a folder for the kernels of one package, which is made when the first prompt is written.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), name: "files".to_owned() }
     }

@@ -23,9 +23,10 @@ impl Bed {
     fn new() -> Self {
         let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../example-crate");
         let bed = Self { folder: tempfile::tempdir().unwrap() };
-        for folder in ["cpp", "examples", "kernels", "src", "recorded"] {
+        for folder in ["cpp", "examples", "kernels", "src"] {
             copy(&example.join(folder), &bed.path(folder));
         }
+        copy(&example.join("recorded/example-crate"), &bed.path("recorded/ops"));
         let manifest = fs::read_to_string(example.join("Cargo.toml")).unwrap();
         let (_, spec) = manifest.split_once("[package.metadata.fsr]").unwrap();
         let spec = spec.replacen("[\"sm_80\", \"sm_90\"]", "[\"sm_90\"]", 1);
@@ -129,14 +130,14 @@ fn a_stopped_run_goes_on_where_something_fresh_is_stored_already() {
     let stored = bed.read("fsr/saxpy/sm_90.toml");
 
     // The same again, and the recording ends in the second round.
-    let whole = bed.read("recorded/saxpy.jsonl");
+    let whole = bed.read("recorded/ops/saxpy.jsonl");
     let end = whole.find("{\"kernel\":\"saxpy\",\"round\":2,\"slot\":2}").unwrap();
-    bed.write("recorded/saxpy.jsonl", &whole[..end]);
+    bed.write("recorded/ops/saxpy.jsonl", &whole[..end]);
     let said = bed.replay("--force saxpy");
     assert_eq!(said.code, Some(4), "{}", said.stderr);
     assert_eq!(bed.read("fsr/saxpy/sm_90.toml"), stored);
 
-    bed.write("recorded/saxpy.jsonl", &whole);
+    bed.write("recorded/ops/saxpy.jsonl", &whole);
     let said = bed.replay("--resume saxpy");
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     assert!(said.stderr.contains("Stored"), "{}", said.stderr);
@@ -148,7 +149,7 @@ fn a_stopped_run_goes_on_where_something_fresh_is_stored_already() {
 #[test]
 fn a_kernel_that_is_not_recorded_leaves_the_others_alone() {
     let bed = Bed::new();
-    fs::remove_file(bed.path("recorded/saxpy.jsonl")).unwrap();
+    fs::remove_file(bed.path("recorded/ops/saxpy.jsonl")).unwrap();
     let said = bed.replay("saxpy transpose");
     assert_eq!(said.code, Some(3), "{}", said.stderr);
     assert!(said.stderr.contains("kernel `saxpy` is not recorded"), "{}", said.stderr);

@@ -13,25 +13,25 @@ fn answers_in_files_are_awaited_and_nobody_is_asked_twice() {
     awaiting.says("Awaiting 2 answers; then go on with --resume");
     assert_eq!(
         awaiting.stdout,
-        "[project]/answers/saxpy/r1-c1.answer.md\n[project]/answers/saxpy/r1-c2.answer.md\n"
+        "[project]/answers/ops/saxpy/r1-c1.answer.md\n[project]/answers/ops/saxpy/r1-c2.answer.md\n"
     );
-    let asked = project.read("answers/saxpy/r1-c1.prompt.md");
+    let asked = project.read("answers/ops/saxpy/r1-c1.prompt.md");
     assert!(asked.contains("extern \"C\""), "{asked}");
     assert!(project.stored().0.is_empty(), "nothing is stored yet");
 
     // Half of the answers are not enough, and what was asked stays as it was.
-    project.write("answers/saxpy/r1-c1.answer.md", ANSWERS[0]);
+    project.write("answers/ops/saxpy/r1-c1.answer.md", ANSWERS[0]);
     let awaiting = tune("--resume --message-format json").fails_with(5).json();
     let awaiting: Vec<_> = awaiting.iter().filter(|message| message["reason"] == "awaiting").collect();
     assert_eq!(awaiting.len(), 1);
-    assert!(awaiting[0]["answer"].as_str().unwrap().ends_with("/answers/saxpy/r1-c2.answer.md"));
-    project.write("answers/saxpy/r1-c2.answer.md", ANSWERS[1]);
+    assert!(awaiting[0]["answer"].as_str().unwrap().ends_with("/answers/ops/saxpy/r1-c2.answer.md"));
+    project.write("answers/ops/saxpy/r1-c2.answer.md", ANSWERS[1]);
     tune("--resume").fails_with(5);
-    assert_eq!(project.read("answers/saxpy/r1-c1.prompt.md"), asked);
+    assert_eq!(project.read("answers/ops/saxpy/r1-c1.prompt.md"), asked);
     // Answered is answered: the journal has it, and the file is not looked at again.
-    fs::remove_file(project.path("answers/saxpy/r1-c1.answer.md")).unwrap();
-    project.write("answers/saxpy/r2-c1.answer.md", ANSWERS[2]);
-    project.write("answers/saxpy/r2-c2.answer.md", ANSWERS[3]);
+    fs::remove_file(project.path("answers/ops/saxpy/r1-c1.answer.md")).unwrap();
+    project.write("answers/ops/saxpy/r2-c1.answer.md", ANSWERS[2]);
+    project.write("answers/ops/saxpy/r2-c2.answer.md", ANSWERS[3]);
     tune("--resume").succeeds().says("Stored saxpy sm_90: r2-c2");
 
     let journals = project.journals();
@@ -93,10 +93,10 @@ fn a_recording_is_repeated_and_its_verdicts_exactly() {
     project
         .fsr("tune --force --model replay:nowhere")
         .fails_with(3)
-        .says("kernel `saxpy` is not recorded: there is no [project]/nowhere/saxpy.jsonl");
+        .says("kernel `saxpy` is not recorded: there is no [project]/nowhere/ops/saxpy.jsonl");
     project.edit("examples/fsr_saxpy.rs", "//! Host", "//! The host");
     project.fsr(replay).fails_with(3).says("the recorded verdicts of `saxpy` are about another spec");
     project.edit("examples/fsr_saxpy.rs", "//! The host", "//! Host");
-    project.edit("recorded/saxpy.jsonl", "{\"at\"", "{\"tа\"");
-    project.fsr(replay).fails_with(4).says("recorded/saxpy.jsonl");
+    project.edit("recorded/ops/saxpy.jsonl", "{\"at\"", "{\"tа\"");
+    project.fsr(replay).fails_with(4).says("recorded/ops/saxpy.jsonl");
 }

@@ -69,7 +69,7 @@ fn what_was_stored_since_a_run_began_is_replaced_by_nothing_slower() {
     let better = project.stored();
 
     for slot in ["r1-c1", "r1-c2"] {
-        project.write(&format!("answers/saxpy/{slot}.answer.md"), ANSWERS[1]);
+        project.write(&format!("answers/ops/saxpy/{slot}.answer.md"), ANSWERS[1]);
     }
     by_hand("--resume").succeeds().says("Kept saxpy sm_90: stored since this run began");
     assert_eq!(project.stored(), better);
@@ -81,7 +81,7 @@ fn a_recording_is_raced_against_what_is_stored() {
     let project = Project::new("race");
     project.answers(&[ANSWERS[0], ANSWERS[0], ANSWERS[0], ANSWERS[0]]);
     project.fsr("tune").on_cpu_device().succeeds().says("Stored saxpy sm_90: baseline");
-    project.write("recorded/saxpy.jsonl", &project.journals()[0]);
+    project.write("recorded/ops/saxpy.jsonl", &project.journals()[0]);
 
     project.answers(&[ANSWERS[0], ANSWERS[0], ANSWERS[0], ANSWERS[0], ANSWERS[3], ANSWERS[3]]);
     project.fsr("tune --force --rounds 1").on_cpu_device().succeeds().says("Stored saxpy sm_90: r1-c");

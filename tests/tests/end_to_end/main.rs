@@ -27,3 +27,4 @@ mod killing;
 mod readme;
 mod states;
 mod tuning;
+mod workspaces;

@@ -52,10 +52,10 @@ impl Tuning<'_> {
         anew: bool,
     ) -> Result<Tuned, CommandError> {
         let state = self.state.kernel(&package.spec.package, &kernel.name)?;
-        let recording = self.recording(kernel)?;
+        let recording = self.recording(package, kernel)?;
         // What is wrong with these is worth saying before anything is built or begun.
         self.place.probe(package, &kernel.name)?;
-        let models = self.models(recording.as_deref())?;
+        let models = self.models(package, recording.as_deref())?;
         let templates = match &self.config.templates {
             Some(folder) => Templates::with_folder(folder)?,
             None => Templates::built_in()?,
@@ -300,10 +300,14 @@ impl Tuning<'_> {
         }))
     }
 
-    fn recording(&self, kernel: &KernelSpec) -> Result<Option<Vec<journal::Entry>>, CommandError> {
+    fn recording(
+        &self,
+        package: &Package,
+        kernel: &KernelSpec,
+    ) -> Result<Option<Vec<journal::Entry>>, CommandError> {
         match &self.model {
             ModelConfig::Replay { folder } => {
-                let path = folder.join(format!("{}.jsonl", kernel.name));
+                let path = folder.join(&package.spec.package).join(format!("{}.jsonl", kernel.name));
                 match journal::read(&path) {
                     Err(JournalError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
                         Err(CommandError::new(

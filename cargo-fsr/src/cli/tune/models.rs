@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::journal;
 use crate::model::http::Dialect;
 use crate::model::{CommandLimits, CommandModel, FilesModel, HttpModel, Model, ModelError, ReplayModel};
+use crate::project::Package;
 use crate::search::Cast;
 
 /// Each model once, whatever parts it has.
@@ -40,9 +41,13 @@ impl Models {
 
 impl Tuning<'_> {
     /// The configured models. What is wrong with them is told here, before anything is built.
-    pub(super) fn models(&self, recording: Option<&[journal::Entry]>) -> Result<Models, CommandError> {
+    pub(super) fn models(
+        &self,
+        package: &Package,
+        recording: Option<&[journal::Entry]>,
+    ) -> Result<Models, CommandError> {
         let ModelConfig::Team { members, first_draft, repair, speed_up } = &self.model else {
-            return Ok(Models::one(self.make(&self.model, recording)?));
+            return Ok(Models::one(self.make(&self.model, package, recording)?));
         };
         let mut all = Vec::new();
         let mut known = BTreeMap::new();
@@ -65,7 +70,7 @@ impl Tuning<'_> {
                         format!("name commands, files or endpoints in {FILE}"),
                     ));
                 }
-                all.push(self.make(&config, None)?);
+                all.push(self.make(&config, package, None)?);
                 known.insert(name.clone(), all.len() - 1);
                 Ok(all.len() - 1)
             };
@@ -80,6 +85,7 @@ impl Tuning<'_> {
     fn make(
         &self,
         config: &ModelConfig,
+        package: &Package,
         recording: Option<&[journal::Entry]>,
     ) -> Result<Box<dyn Model>, CommandError> {
         Ok(match config {
@@ -93,7 +99,7 @@ impl Tuning<'_> {
                 }
             }
             ModelConfig::Files { folder, name } => {
-                let model = FilesModel::new(folder);
+                let model = FilesModel::new(folder.join(&package.spec.package));
                 match name {
                     Some(name) => Box::new(model.named(name)),
                     None => Box::new(model),

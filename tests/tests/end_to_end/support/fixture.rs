@@ -127,7 +127,7 @@ extern "C" __global__ void saxpy(unsigned int n, float a, const float* x, float*
 "#,
 ];
 
-/// The files that a search over [`ANSWERS`] gave: `fsr/...`, and its journal as `recorded/saxpy.jsonl`. The search is
+/// The files that a search over [`ANSWERS`] gave: `fsr/...`, and its journal as `recorded/ops/saxpy.jsonl`. The search is
 /// run anew whenever the program or the CPU device is another.
 pub fn tuned() -> &'static Files {
     static TUNED: OnceLock<Files> = OnceLock::new();
@@ -143,7 +143,7 @@ pub fn tuned() -> &'static Files {
             for (path, content) in project.stored().0 {
                 write(&kept.join("fsr").join(path), &content);
             }
-            write(&kept.join("recorded/saxpy.jsonl"), project.journals()[0].as_bytes());
+            write(&kept.join("recorded/ops/saxpy.jsonl"), project.journals()[0].as_bytes());
             write(&kept.join("stamp"), stamp.as_bytes());
         }
         let mut files = super::project::read_all(&kept);

@@ -10,4 +10,4 @@ mod project;
 pub use command::{Outcome, Run};
 pub use fixture::ANSWERS;
 pub use machine::{compiler_folder, cpu_device, is_running};
-pub use project::{Project, read_all, records};
+pub use project::{Files, Project, read_all, records};
