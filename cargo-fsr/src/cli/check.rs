@@ -1,15 +1,12 @@
 //! `cargo fsr check`: does every stored kernel fit its spec? Offline, without a compiler or a GPU.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
-
 use serde::Serialize;
 
 use super::args::Check;
 use super::shell::count;
 use super::{CommandError, Shell, here};
 use crate::exit::Exit;
-use crate::project::{EntryState, Project};
+use crate::project::{EntryState, Project, Shipping};
 
 /// One entry, as `--message-format json` prints it.
 #[derive(Serialize)]
@@ -28,7 +25,7 @@ pub fn run(args: Check, shell: &Shell) -> Result<Exit, CommandError> {
     let kernels = project.kernels(&args.kernels)?;
     let states: Vec<EntryState> =
         kernels.iter().flat_map(|(package, kernel)| package.examine(kernel)).collect();
-    let ignored = ignored_by_git(&states);
+    let shipping = Shipping::of(&states, &project.root)?;
 
     let mut faults = 0;
     for state in &states {
@@ -40,13 +37,10 @@ pub fn run(args: Check, shell: &Shell) -> Result<Exit, CommandError> {
                 state.standing.remedy(package, &state.kernel.name),
             )
         });
-        if fault.is_none() && ignored.iter().any(|path| state.paths().any(|own| own == *path)) {
-            let remedy = format!("git add --force {}/fsr", state.package.spec.root.display());
-            fault = Some((
-                "ignored",
-                "git ignores its files, so nobody else would get them".into(),
-                Some(remedy),
-            ));
+        if fault.is_none()
+            && let Some(left_out) = shipping.left_out(state)
+        {
+            fault = Some((left_out.word(), left_out.to_string(), left_out.remedy()));
         }
         let subject = format!("{package} {} {}", state.kernel.name, state.arch);
         let (word, cause, remedy) = fault.clone().unwrap_or(("fresh", String::new(), None));
@@ -80,21 +74,4 @@ pub fn run(args: Check, shell: &Shell) -> Result<Exit, CommandError> {
         shell.fault("Checked", format!("{checked}: {faults} not as they should be"));
         Ok(Exit::Unsatisfied)
     }
-}
-
-/// Entry files that git would leave out of a commit. Nothing where there is no git or no repository.
-fn ignored_by_git(states: &[EntryState]) -> Vec<std::path::PathBuf> {
-    let paths: Vec<_> = states.iter().filter(|state| state.entry.is_some()).flat_map(|s| s.paths()).collect();
-    let Some(folder) = paths.first().and_then(|path| path.parent()) else { return Vec::new() };
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(folder)
-        .args(["check-ignore", "-z"])
-        .args(&paths)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output();
-    let Ok(output) = output else { return Vec::new() };
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.split('\0').filter(|path| !path.is_empty()).map(|path| Path::new(path).to_owned()).collect()
 }

@@ -9,6 +9,7 @@ pub mod bundle;
 mod error;
 mod examine;
 mod select;
+mod shipping;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ use fsr_build::spec::{KernelSpec, PackageSpec, SearchDefaults, WorkspaceDefaults
 pub use error::ProjectError;
 pub use examine::{EntryState, Standing};
 pub use select::{Locking, Selection};
+pub use shipping::{LeftOut, Shipping};
 
 use crate::judge::HostTarget;
 use bundle::BundleIndex;

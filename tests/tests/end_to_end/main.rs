@@ -25,6 +25,7 @@ mod dialogues;
 mod incumbent;
 mod killing;
 mod readme;
+mod shipping;
 mod states;
 mod tuning;
 mod workspaces;

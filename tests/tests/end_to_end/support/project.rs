@@ -178,6 +178,11 @@ impl Project {
         Run::new(cargo, words, &self.root)
     }
 
+    /// Any program.
+    pub fn run(&self, program: &str, words: &str) -> Run {
+        Run::new(program, words, &self.root)
+    }
+
     /// All files of the store.
     pub fn stored(&self) -> Files {
         self.files("fsr")
