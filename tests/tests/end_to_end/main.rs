@@ -23,6 +23,7 @@ mod bad_input;
 mod bundles;
 mod dialogues;
 mod incumbent;
+mod inputs;
 mod killing;
 mod readme;
 mod shipping;
