@@ -3,6 +3,7 @@
 //! A candidate that fails is an ordinary result ([`Verdict::Invalid`]); `Err` is kept for faults of the machine, the
 //! host launch code or the spec, which end a search.
 
+mod cargo;
 mod child;
 mod device;
 mod evidence;
@@ -18,11 +19,12 @@ mod target;
 mod timing;
 mod validation;
 
+pub use cargo::{BuildOptions, CargoFlags, Forward};
 pub use host::{HostJudge, SetSeed};
 pub use lock::DeviceLock;
 pub use options::{Deadlines, HostJudgeOptions, Notice, Sampling};
 pub use process::{HostProgram, library_path};
-pub use target::{BuildOptions, BuiltTarget, CargoFlags, Forward, HostTarget, TargetKind};
+pub use target::{BuiltTarget, HostTarget, TargetKind};
 
 use std::fmt;
 use std::path::PathBuf;
