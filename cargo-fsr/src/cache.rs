@@ -5,14 +5,13 @@
 
 use std::path::PathBuf;
 
-use etcetera::BaseStrategy;
 use fsr_build::key::Inputs;
 use fsr_build::spec::{Arch, KernelSpec};
 use fsr_build::store::{
     Entry, EntryPaths, Examined, ReadError, Status, WriteError, examine_at, read_entry, write_entry,
 };
 
-use crate::config::folder_of;
+use crate::config::cache_dir;
 use crate::entry::lowers;
 
 /// The cache; or none, where the machine has no place for it.
@@ -35,9 +34,7 @@ pub enum Found {
 impl Cache {
     /// `$FSR_CACHE_DIR`, else the user's cache folder.
     pub fn from_env() -> Self {
-        let folder = folder_of("FSR_CACHE_DIR")
-            .or_else(|| Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("cargo-fsr")));
-        Self { folder }
+        Self { folder: cache_dir() }
     }
 
     /// A cache in a given folder.

@@ -27,6 +27,8 @@ pub struct Config {
     pub models: BTreeMap<String, ModelConfig>,
     /// An NVRTC library, or a CUDA folder that holds one.
     pub nvrtc: Option<PathBuf>,
+    /// The CPU device's shared library, where it shall not be built.
+    pub sim_library: Option<PathBuf>,
     /// Where journals live.
     pub state_dir: Option<PathBuf>,
     /// Prompt templates that replace the built-in ones of the same name.
@@ -109,6 +111,7 @@ struct File {
     #[serde(default)]
     models: BTreeMap<String, ModelConfig>,
     nvrtc: Option<PathBuf>,
+    sim_library: Option<PathBuf>,
     state_dir: Option<PathBuf>,
     templates: Option<PathBuf>,
 }
@@ -171,6 +174,7 @@ impl Config {
         let absolute = |path: PathBuf| folder.join(path);
         self.model = file.model.or(self.model.take());
         self.nvrtc = file.nvrtc.map(absolute).or(self.nvrtc.take());
+        self.sim_library = file.sim_library.map(absolute).or(self.sim_library.take());
         self.state_dir = file.state_dir.map(absolute).or(self.state_dir.take());
         self.templates = file.templates.map(absolute).or(self.templates.take());
         self.models.extend(file.models.into_iter().map(|(name, model)| (name, model.relative_to(folder))));
@@ -208,6 +212,11 @@ impl Config {
         }
     }
 
+    /// The CPU device's library: `FSR_SIM_LIBRARY`, else the configured one.
+    pub fn sim_library(&self) -> Option<PathBuf> {
+        folder_of("FSR_SIM_LIBRARY").or_else(|| self.sim_library.clone())
+    }
+
     /// The state folder: `FSR_STATE_DIR`, else the configured one, else the platform's.
     pub fn state_dir(&self) -> PathBuf {
         folder_of("FSR_STATE_DIR")
@@ -218,6 +227,12 @@ impl Config {
             })
             .unwrap_or_else(|| std::env::temp_dir().join("cargo-fsr"))
     }
+}
+
+/// Where what can be made again is kept: `FSR_CACHE_DIR`, else the user's cache folder.
+pub(crate) fn cache_dir() -> Option<PathBuf> {
+    folder_of("FSR_CACHE_DIR")
+        .or_else(|| Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("cargo-fsr")))
 }
 
 /// The folder that a variable names; one that is empty names none, as if it were not set.

@@ -120,8 +120,12 @@ pub fn is_measured(entry: &Entry) -> bool {
 
 /// Whether an entry would put what the CPU device modelled in place of what a GPU measured.
 pub fn lowers(old: &Entry, new: &Entry) -> bool {
-    let modelled = new.manifest.device.as_ref().is_some_and(|device| device.kind == DeviceKind::Sim);
-    modelled && is_measured(old)
+    is_modelled(new) && is_measured(old)
+}
+
+/// Whether the CPU device tuned or validated it: no GPU has seen it.
+pub fn is_modelled(entry: &Entry) -> bool {
+    entry.manifest.device.as_ref().is_some_and(|device| device.kind == DeviceKind::Sim)
 }
 
 fn bare(

@@ -13,6 +13,7 @@ pub mod cache;
 pub mod cli;
 pub mod compile;
 pub mod config;
+pub mod device;
 pub mod entry;
 pub mod exit;
 pub mod journal;

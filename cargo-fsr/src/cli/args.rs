@@ -93,7 +93,8 @@ pub struct Tune {
     /// A model of fsr.toml, or `command:PROGRAM ARGS`, `files:FOLDER`, `replay:FOLDER`.
     #[arg(long, value_name = "MODEL", env = "FSR_MODEL")]
     pub model: Option<String>,
-    /// What executes: `auto`, `cuda` or `cuda:N`.
+    /// What executes: `cuda` or `cuda:N`, a GPU; `sim` or `sim:PROFILE`, the CPU device with modelled times; `auto`, a
+    /// GPU where there is one.
     #[arg(long, value_name = "DEVICE", env = "FSR_DEVICE", default_value = "auto")]
     pub device: String,
     /// Go on with the last run of each kernel.
@@ -102,6 +103,9 @@ pub struct Tune {
     /// With a replayed model: repeat the recorded verdicts and times too, without a GPU or a compiler.
     #[arg(long)]
     pub verdicts: bool,
+    /// Let the CPU device replace entries that were tuned on a GPU.
+    #[arg(long)]
+    pub replace_measured: bool,
     /// Write the entries to this folder, and leave the package's own alone.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -131,9 +135,13 @@ pub struct Verify {
     /// Restamp entries whose evidence changed and that still hold.
     #[arg(long)]
     pub update: bool,
-    /// What executes: `auto`, `cuda` or `cuda:N`.
+    /// What executes: `cuda` or `cuda:N`, a GPU; `sim` or `sim:PROFILE`, the CPU device with modelled times; `auto`, a
+    /// GPU where there is one.
     #[arg(long, value_name = "DEVICE", env = "FSR_DEVICE", default_value = "auto")]
     pub device: String,
+    /// Only compile and compare: validate nothing.
+    #[arg(long, conflicts_with = "update")]
+    pub no_device: bool,
     /// Verify the entries of a folder that `tune --out` wrote, instead of the package's own.
     #[arg(long, value_name = "DIR", conflicts_with = "update")]
     pub out: Option<PathBuf>,
@@ -193,6 +201,9 @@ pub struct Bundle {
     /// Leave the compiler out: the other machine has a CUDA toolkit of the pinned version.
     #[arg(long)]
     pub no_toolchain: bool,
+    /// Leave the CPU device out: the other machine has a GPU.
+    #[arg(long)]
+    pub no_cpu_device: bool,
     #[command(flatten)]
     pub selection: Selection,
     #[command(flatten)]

@@ -2,21 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fsr_build::spec::KernelSpec;
 use fsr_build::store::{EntryPaths, read_entry, write_entry};
 
 use super::args::Bundle;
+use super::devices::Devices;
 use super::rig::{self, Interrupt};
 use super::shell::count;
 use super::{CommandError, Shell, here};
 use crate::compile::toolchain;
 use crate::config::Config;
+use crate::device::DeviceChoice;
 use crate::exit::Exit;
 use crate::project::bundle::{self, BundleIndex, BundledPackage};
 use crate::project::{Package, Project, ProjectError};
 
-pub fn run(args: Bundle, shell: &Shell, interrupt: &Interrupt) -> Result<Exit, CommandError> {
+pub fn run(args: Bundle, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit, CommandError> {
     let project = Project::open(&args.selection, args.locking, &here())?;
     let config = Config::read(&project.root)?;
     let kernels = project.kernels(&args.kernels)?;
@@ -28,7 +31,7 @@ pub fn run(args: Bundle, shell: &Shell, interrupt: &Interrupt) -> Result<Exit, C
         let folder = relative(&project.root, &spec.root)?;
         let host = rig::host(&project, package, kernel, shell, interrupt)?;
         let program = format!("hosts/{}/{}{}", spec.package, kernel.name, std::env::consts::EXE_SUFFIX);
-        copy(&host.program, &args.dir.join(&program))?;
+        copy(&host.executable, &args.dir.join(&program))?;
         mirror(package, kernel, &bundle::sources(&args.dir).join(&folder))?;
         let bundled = packages.entry(&spec.package).or_insert_with(|| BundledPackage {
             name: spec.package.clone(),
@@ -44,6 +47,15 @@ pub fn run(args: Bundle, shell: &Shell, interrupt: &Interrupt) -> Result<Exit, C
         for version in versions {
             let settings = rig::bundled_toolchain(&config, &args.dir)?;
             toolchain::install(&version, &settings, &mut |line| shell.note("Installing", line))?;
+        }
+    }
+    if !args.no_cpu_device {
+        let sim = DeviceChoice::Sim { profile: None };
+        let devices = Devices::new(sim, &config, &project, args.locking, shell, interrupt);
+        match devices.library() {
+            Ok(library) => copy(&library, &bundle::cpu_device(&args.dir))?,
+            // Most bundles go to a machine with a GPU.
+            Err(error) => shell.warn(format_args!("the bundle has no CPU device: {error}")),
         }
     }
     BundleIndex::new(packages.into_values().collect()).write(&args.dir)?;

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::args::Check;
 use super::shell::count;
 use super::{CommandError, Shell, here};
+use crate::entry::is_modelled;
 use crate::exit::Exit;
 use crate::project::{EntryState, Project, Shipping};
 
@@ -18,6 +19,8 @@ struct Message<'a> {
     state: &'a str,
     cause: String,
     remedy: Option<String>,
+    /// No GPU has seen it: the CPU device tuned it, and its times are modelled.
+    modelled: bool,
 }
 
 pub fn run(args: Check, shell: &Shell) -> Result<Exit, CommandError> {
@@ -43,6 +46,7 @@ pub fn run(args: Check, shell: &Shell) -> Result<Exit, CommandError> {
             fault = Some((left_out.word(), left_out.to_string(), left_out.remedy()));
         }
         let subject = format!("{package} {} {}", state.kernel.name, state.arch);
+        let modelled = state.entry.as_ref().is_some_and(is_modelled);
         let (word, cause, remedy) = fault.clone().unwrap_or(("fresh", String::new(), None));
         shell.message(&Message {
             reason: "entry",
@@ -52,7 +56,13 @@ pub fn run(args: Check, shell: &Shell) -> Result<Exit, CommandError> {
             state: word,
             cause: cause.clone(),
             remedy: remedy.clone(),
+            modelled,
         });
+        if modelled {
+            shell.warn(format_args!(
+                "{subject} was never timed: the CPU device tuned it, and its times are modelled"
+            ));
+        }
         if fault.is_none() {
             shell.detail("Fresh", subject);
             continue;

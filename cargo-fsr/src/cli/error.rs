@@ -6,6 +6,7 @@ use miette::Diagnostic;
 use crate::compile::CompilerError;
 use crate::compile::toolchain::InstallError;
 use crate::config::ConfigError;
+use crate::device::UnknownDevice;
 use crate::entry::HeaderError;
 use crate::exit::Exit;
 use crate::journal::JournalError;
@@ -70,6 +71,12 @@ pub enum CommandError {
         /// How to exit.
         exit: Exit,
     },
+}
+
+impl From<UnknownDevice> for CommandError {
+    fn from(error: UnknownDevice) -> Self {
+        Self::new(Exit::Usage, error.to_string(), "use auto, cuda, cuda:N, sim or sim:PROFILE")
+    }
 }
 
 impl From<VerifyError> for CommandError {

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::args::List;
 use super::{CommandError, Shell, here};
+use crate::entry::is_modelled;
 use crate::exit::Exit;
 use crate::project::Project;
 
@@ -16,6 +17,7 @@ struct Message<'a> {
     state: &'a str,
     cause: String,
     speedup: Option<f64>,
+    modelled: bool,
 }
 
 pub fn run(args: List, shell: &Shell) -> Result<Exit, CommandError> {
@@ -25,6 +27,7 @@ pub fn run(args: List, shell: &Shell) -> Result<Exit, CommandError> {
         for state in package.examine(kernel) {
             let manifest = state.entry.as_ref().map(|entry| &entry.manifest);
             let speedup = manifest.and_then(speedup);
+            let modelled = state.entry.as_ref().is_some_and(is_modelled);
             shell.message(&Message {
                 reason: "entry",
                 package: &package.spec.package,
@@ -33,13 +36,18 @@ pub fn run(args: List, shell: &Shell) -> Result<Exit, CommandError> {
                 state: state.standing.word(),
                 cause: state.standing.reason(),
                 speedup,
+                modelled,
             });
             rows.push([
                 package.spec.package.clone(),
                 kernel.name.clone(),
                 state.arch.to_string(),
                 state.standing.word().to_owned(),
-                speedup.map(|ratio| format!("{ratio:.2}x")).unwrap_or_else(|| "-".into()),
+                match speedup {
+                    Some(ratio) if modelled => format!("{ratio:.2}x modelled"),
+                    Some(ratio) => format!("{ratio:.2}x"),
+                    None => "-".to_owned(),
+                },
                 manifest.and_then(|manifest| manifest.model.clone()).unwrap_or_else(|| "-".into()),
             ]);
         }

@@ -5,6 +5,7 @@
 pub mod args;
 mod bundle;
 mod check;
+mod devices;
 mod error;
 mod import;
 mod list;

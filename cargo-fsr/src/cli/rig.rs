@@ -1,42 +1,37 @@
-//! Sets up what judges a kernel: its host program, its compiler, its judge. Shared by `tune`, `verify` and `bundle`.
+//! Sets up what a kernel is judged with: its host program, its compiler. Shared by `tune`, `verify` and `bundle`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fsr_build::key::Inputs;
 use fsr_build::spec::{Arch, ComputeCapability, CudaVersion, KernelSpec, Reach};
-use fsr_protocol::Tolerance;
 
 use super::{CommandError, Shell};
 use crate::compile::toolchain::{self, Toolchain};
 use crate::compile::{CompilerError, Limits, NvrtcCompiler};
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::judge::{BuildOptions, DeviceLock, HostJudge, HostJudgeOptions, HostProgram, library_path};
+use crate::judge::{BuildOptions, HostProgram, library_path};
 use crate::project::{HostSource, Locking, Package, Project, bundle};
 
 /// Set by Ctrl-C.
 pub type Interrupt = Arc<AtomicBool>;
 
-/// What `--device` asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceChoice {
-    /// Which GPU.
-    pub ordinal: u32,
+/// A kernel's host program and what its loader needs.
+#[derive(Debug)]
+pub struct Host {
+    /// The program.
+    pub executable: PathBuf,
+    library_paths: Vec<PathBuf>,
 }
 
-impl std::str::FromStr for DeviceChoice {
-    type Err = CommandError;
-
-    fn from_str(text: &str) -> Result<Self, CommandError> {
-        let ordinal = match text {
-            "auto" | "cuda" => Some(0),
-            _ => text.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()),
-        };
-        ordinal.map(|ordinal| Self { ordinal }).ok_or_else(|| {
-            CommandError::new(Exit::Usage, format!("there is no device `{text}`"), "use auto, cuda or cuda:N")
-        })
+impl Host {
+    /// How it is started, with these folders first in the loader's path.
+    pub fn program(&self, first: &[PathBuf]) -> Result<HostProgram, CommandError> {
+        let mut program = HostProgram::new(&self.executable);
+        program.envs.push(library_path(first, &self.library_paths)?);
+        Ok(program)
     }
 }
 
@@ -47,9 +42,9 @@ pub fn host(
     kernel: &KernelSpec,
     shell: &Shell,
     interrupt: &Interrupt,
-) -> Result<HostProgram, CommandError> {
+) -> Result<Host, CommandError> {
     let target = match project.host_source(package, kernel)? {
-        HostSource::Built(program) => return Ok(HostProgram::new(program)),
+        HostSource::Built(executable) => return Ok(Host { executable, library_paths: Vec::new() }),
         HostSource::Build(target) => target,
     };
     let spinner = shell.spinner(format!("building {} {}", target.kind, target.name));
@@ -62,27 +57,7 @@ pub fn host(
     spinner.finish_and_clear();
     let built = built?;
     shell.detail("Built", format_args!("{} {} of {}", target.kind, target.name, target.package));
-    let mut program = HostProgram::new(built.executable);
-    program.envs.push(library_path(&[], &built.library_paths)?);
-    Ok(program)
-}
-
-/// A judge of one kernel on a GPU; starts nothing yet.
-pub fn judge(
-    program: HostProgram,
-    kernel: &KernelSpec,
-    device: DeviceChoice,
-    shell: &Arc<Shell>,
-    interrupt: &Interrupt,
-) -> HostJudge {
-    let mut options = HostJudgeOptions::new(program);
-    options.ordinal = device.ordinal;
-    options.tolerance = kernel.tolerance.map(|own| Tolerance { rtol: own.rtol, atol: own.atol });
-    options.locks = Some(DeviceLock::folder());
-    options.interrupt = interrupt.clone();
-    let shell = shell.clone();
-    options.notice = Arc::new(move |text| shell.note("Waiting", text));
-    HostJudge::new(options)
+    Ok(Host { executable: built.executable, library_paths: built.library_paths })
 }
 
 /// The compiler that a package pins: found, or installed where the network may be used. It knows all of the package's

@@ -8,7 +8,8 @@ use fsr_build::spec::KernelSpec;
 use fsr_build::store::read_entry;
 
 use super::args::Tune;
-use super::rig::{self, DeviceChoice, Interrupt};
+use super::devices::Devices;
+use super::rig::{self, Interrupt};
 use super::shell::count;
 use super::{CommandError, Shell, here};
 use crate::cache::{Cache, Found};
@@ -40,9 +41,9 @@ struct Due<'a> {
 struct Tuning<'a> {
     args: &'a Tune,
     project: &'a Project,
-    config: Config,
+    config: &'a Config,
     model: ModelConfig,
-    device: DeviceChoice,
+    devices: Devices<'a>,
     state: ProjectState,
     cache: Cache,
     place: Place,
@@ -80,12 +81,12 @@ pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit
     }
     let tuning = Tuning {
         model: config.model(args.model.as_deref(), &here())?,
-        device: args.device.parse()?,
+        devices: Devices::new(args.device.parse()?, &config, &project, args.locking, shell, interrupt),
         place: Place::new(args.out.as_deref()),
         cache: Cache::from_env(),
         args: &args,
         project: &project,
-        config,
+        config: &config,
         state,
         shell,
         interrupt,

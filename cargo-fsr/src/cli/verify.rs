@@ -5,13 +5,14 @@ use std::sync::Arc;
 use fsr_build::store::{Status, write_entry};
 
 use super::args::Verify;
+use super::devices::Devices;
 use super::rig::{self, Interrupt};
 use super::tune::Place;
 use super::{CommandError, Shell, here};
 use crate::config::Config;
 use crate::entry;
 use crate::exit::Exit;
-use crate::judge::{Judge, JudgeError};
+use crate::judge::Judge;
 use crate::project::{EntryState, Project, Standing, bundle};
 use crate::state::ProjectState;
 use crate::verify::{PtxComparison, Verification, Verifier};
@@ -27,10 +28,9 @@ pub fn run(args: Verify, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Ex
         true => ProjectState::in_folder(state_dir.clone()),
         false => ProjectState::of_workspace(&state_dir, &project.root),
     };
-    let device = args.device.parse()?;
+    let devices = Devices::new(args.device.parse()?, &config, &project, args.locking, shell, interrupt);
     let place = Place::new(args.out.as_deref());
     let mut faults = 0;
-    let mut no_device = None;
     for (package, kernel) in project.kernels(&args.kernels)? {
         // A search may be writing the same entries.
         let _held = match args.update {
@@ -38,21 +38,9 @@ pub fn run(args: Verify, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Ex
             false => None,
         };
         let compiler = rig::compiler(&config, &project, package, args.locking, shell)?;
-        let mut judge = match &no_device {
-            None => {
-                let program = rig::host(&project, package, kernel, shell, interrupt)?;
-                let mut judge = rig::judge(program, kernel, device, shell, interrupt);
-                match judge.bench() {
-                    Ok(_) => Some(judge),
-                    Err(JudgeError::NoDevice(reason)) => {
-                        shell.warn(format_args!("no device, so nothing is validated: {reason}"));
-                        no_device = Some(reason);
-                        None
-                    }
-                    Err(error) => return Err(error.into()),
-                }
-            }
-            Some(_) => None,
+        let mut judge = match args.no_device {
+            true => None,
+            false => Some(devices.judge(&rig::host(&project, package, kernel, shell, interrupt)?, kernel)?),
         };
         let mut verifier =
             Verifier { compiler: &compiler, judge: judge.as_mut().map(|judge| judge as &mut dyn Judge) };

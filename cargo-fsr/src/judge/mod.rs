@@ -3,7 +3,7 @@
 //! A candidate that fails is an ordinary result ([`Verdict::Invalid`]); `Err` is kept for faults of the machine, the
 //! host launch code or the spec, which end a search.
 
-mod cargo;
+pub(crate) mod cargo;
 mod child;
 mod device;
 mod evidence;

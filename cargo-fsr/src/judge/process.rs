@@ -286,6 +286,12 @@ impl HostProcess {
         let reply = self.receive(&replies, end, deadline);
         self.replies = replies;
         match reply? {
+            // A driver without a device may say more on stderr than fits into its error code.
+            Reply::Failed(HostError::NoDevice { message }) => {
+                let said = self.stderr.text(Duration::from_millis(100));
+                let message = [message.as_str(), said.trim()].join("; ").trim_end_matches("; ").to_owned();
+                Err(RequestError::Failed(HostError::NoDevice { message }))
+            }
             Reply::Failed(error) => Err(RequestError::Failed(error)),
             reply => Ok(reply),
         }

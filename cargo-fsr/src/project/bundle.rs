@@ -56,6 +56,11 @@ pub fn toolchain(root: &Path) -> PathBuf {
     root.join("toolchain")
 }
 
+/// Where the CPU device's library lies, where the bundle has it.
+pub fn cpu_device(root: &Path) -> PathBuf {
+    root.join("cpu-device").join(crate::device::file_name())
+}
+
 /// Where journals live.
 pub fn state(root: &Path) -> PathBuf {
     root.join("state")

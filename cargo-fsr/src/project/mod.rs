@@ -21,6 +21,7 @@ pub use examine::{EntryState, Standing};
 pub use select::{Locking, Selection};
 pub use shipping::{LeftOut, Shipping};
 
+use crate::device::{PACKAGE, Source};
 use crate::judge::HostTarget;
 use bundle::BundleIndex;
 
@@ -146,6 +147,26 @@ impl Project {
             target_dir: metadata.target_directory.as_std_path().join("fsr"),
             flags: locking.into(),
         }))
+    }
+
+    /// Where the CPU device's library comes from, unless a setting names it.
+    pub fn cpu_device(&self) -> Source {
+        match &self.origin {
+            Origin::Bundle(_) => Source::File(bundle::cpu_device(&self.root)),
+            Origin::Workspace { metadata, .. } => {
+                let own = metadata
+                    .workspace_packages()
+                    .into_iter()
+                    .find(|package| package.name.as_str() == PACKAGE);
+                match own {
+                    Some(package) => Source::Workspace {
+                        manifest: package.manifest_path.clone().into_std_path_buf(),
+                        target_dir: metadata.target_directory.as_std_path().join("fsr"),
+                    },
+                    None => Source::Registry,
+                }
+            }
+        }
     }
 
     /// Whether this is a bundle: nothing is built, and journals live in the folder itself.

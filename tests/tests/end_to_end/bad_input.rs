@@ -43,13 +43,13 @@ fn names_and_configuration() {
     snapshot!(error("tune -p opps", 2), @"error: the workspace has no package `opps`; did you mean `ops`?");
     snapshot!(error("check --manifest-path nowhere/Cargo.toml", INPUT), @"error: cargo: manifest path `nowhere/Cargo.toml` does not exist");
     snapshot!(error("tune --force --model scripte", INPUT), @"error: there is no model `scripte`; did you mean `scripted`? help: name one in fsr.toml, or pass --model command:PROGRAM, files:FOLDER or replay:FOLDER");
-    snapshot!(error("tune --force --device gpu", 2), @"error: there is no device `gpu` help: use auto, cuda or cuda:N");
+    snapshot!(error("tune --force --device gpu", 2), @"error: there is no device `gpu` help: use auto, cuda, cuda:N, sim or sim:PROFILE");
     snapshot!(error("tune --bundle model", INPUT), @"error: [project]/model/bundle.json: no bundle: No such file or directory (os error 2) help: write it anew with `cargo fsr bundle DIR`, with the same cargo-fsr");
 
     let config = project.read("fsr.toml");
     project.write("fsr.toml", config.replace("model =", "modle ="));
     fails(&project, project.fsr("tune --force"), INPUT).says("fsr.toml:1:1]");
-    snapshot!(error("tune --force", INPUT), @"error: [project]/fsr.toml: unknown field `modle`, expected one of `model`, `models`, `nvrtc`, `state-dir`, `templates`");
+    snapshot!(error("tune --force", INPUT), @"error: [project]/fsr.toml: unknown field `modle`, expected one of `model`, `models`, `nvrtc`, `sim-library`, `state-dir`, `templates`");
     project.write("fsr.toml", config.replace("deadline = 60", "deadline = \"a minute\""));
     snapshot!(error("tune --force", INPUT), @r#"error: [project]/fsr.toml: invalid type: string "a minute", expected u64"#);
     project.write("fsr.toml", "");
@@ -106,7 +106,7 @@ fn baselines_models_and_machines() {
     let tune = |words: &str| project.fsr(&format!("tune --force {words}"));
 
     // Machines.
-    snapshot!(fails(&project, tune(""), ENVIRONMENT).error(), @"error: the CUDA driver library (libcuda.so.1) is not installed or not on the loader's path help: tuning needs an NVIDIA GPU and its driver. `cargo fsr bundle DIR` takes the search to a machine that has one; `check` and `cargo build` need none, and neither does --model replay --verdicts");
+    snapshot!(fails(&project, tune("--device cuda"), ENVIRONMENT).error(), @"error: the CUDA driver library (libcuda.so.1) is not installed or not on the loader's path help: that device is an NVIDIA GPU with its driver. `--device sim` executes on the CPU; `cargo fsr bundle DIR` takes the search to a machine that has one");
     project.edit("Cargo.toml", "cuda = \"12.8\"", "cuda = \"12.1\"");
     let nowhere = tune("--offline").env("FSR_TOOLCHAIN_DIR", project.path("toolchains"));
     fails(&project, nowhere, ENVIRONMENT)

@@ -21,6 +21,7 @@ mod support;
 
 mod bad_input;
 mod bundles;
+mod devices;
 mod dialogues;
 mod incumbent;
 mod inputs;

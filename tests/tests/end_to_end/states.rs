@@ -39,7 +39,11 @@ fn changed_evidence_warns_and_is_restamped_without_a_model() {
     let before = project.stored();
     project.fsr("verify").on_cpu_device().succeeds().says("the source gives the same PTX; valid on 3 cases");
     assert_eq!(project.stored(), before);
-    project.fsr("verify --update").fails_with(1).says("no device here loads it");
+    project
+        .fsr("verify --update --device sim:rtx4090")
+        .beside_cpu_device()
+        .fails_with(1)
+        .says("no device here loads it");
     assert_eq!(project.stored(), before);
     project.fsr("verify --update").on_cpu_device().succeeds().says("restamped");
     project.fsr("check").succeeds();

@@ -74,7 +74,11 @@ impl Tuning<'_> {
     ) -> Result<(), CommandError> {
         let paths = self.place.paths(package, &kernel.name, arch);
         match read_entry(&paths) {
-            Ok(old) if entry::is_measured(&old) && judge.bench()?.device.modelled => {
+            Ok(old)
+                if !self.args.replace_measured
+                    && entry::is_measured(&old)
+                    && judge.bench()?.device.modelled =>
+            {
                 Err(kept_from_a_gpu(&paths))
             }
             _ => Ok(()),
@@ -83,7 +87,7 @@ impl Tuning<'_> {
 
     pub(super) fn store(&self, package: &Package, entry: &Entry) -> Result<(), CommandError> {
         let paths = self.place.paths(package, &entry.manifest.kernel, entry.manifest.arch);
-        if read_entry(&paths).is_ok_and(|old| entry::lowers(&old, entry)) {
+        if !self.args.replace_measured && read_entry(&paths).is_ok_and(|old| entry::lowers(&old, entry)) {
             return Err(kept_from_a_gpu(&paths));
         }
         self.place.write(package, entry)?;
@@ -113,7 +117,7 @@ fn kept_from_a_gpu(paths: &EntryPaths) -> CommandError {
     CommandError::new(
         Exit::Unsatisfied,
         format!("{} was tuned on a GPU, and this run on none: it is kept", paths.manifest.display()),
-        "write elsewhere with --out DIR, or remove the entry first",
+        "write elsewhere with --out DIR, or replace it all the same with --replace-measured",
     )
 }
 

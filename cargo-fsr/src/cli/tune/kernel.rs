@@ -16,7 +16,7 @@ use crate::config::ModelConfig;
 use crate::entry::{self, Carried};
 use crate::exit::Exit;
 use crate::journal::{self, FileJournal, Journal, JournalError, Record};
-use crate::judge::{Executable, HostJudge, Judge, JudgeError, Verdict};
+use crate::judge::{Executable, HostJudge, Judge, Verdict};
 use crate::model::Origin;
 use crate::project::{HostSource, Package};
 use crate::search::answer;
@@ -342,21 +342,10 @@ impl Tuning<'_> {
         }
         // A host target that cargo cannot find is worth saying before a compiler is fetched.
         let _: HostSource = self.project.host_source(package, kernel)?;
-        let compiler = rig::compiler(&self.config, self.project, package, self.args.locking, self.shell)?;
-        let program = rig::host(self.project, package, kernel, self.shell, self.interrupt)?;
-        let mut judge = rig::judge(program, kernel, self.device, self.shell, self.interrupt);
-        let device = match judge.bench() {
-            Ok(bench) => bench.device,
-            Err(JudgeError::NoDevice(reason)) => {
-                return Err(CommandError::new(
-                    Exit::Environment,
-                    reason,
-                    "tuning needs an NVIDIA GPU and its driver. `cargo fsr bundle DIR` takes the search to a machine \
-                     that has one; `check` and `cargo build` need none, and neither does --model replay --verdicts",
-                ));
-            }
-            Err(error) => return Err(error.into()),
-        };
+        let compiler = rig::compiler(self.config, self.project, package, self.args.locking, self.shell)?;
+        let host = rig::host(self.project, package, kernel, self.shell, self.interrupt)?;
+        let mut judge = self.devices.judge(&host, kernel)?;
+        let device = judge.bench()?.device;
         let (major, minor) = device.compute_capability;
         let archs = &package.spec.archs;
         let arch = rig::best_arch(archs, ComputeCapability { major, minor }).ok_or_else(|| {

@@ -83,6 +83,13 @@ impl Run {
         self
     }
 
+    /// cargo-fsr finds the CPU device as this test was built with it, and the compiler is on the machine.
+    pub fn beside_cpu_device(self) -> Self {
+        machine::compiler_folder();
+        let library = std::fs::read_link(machine::cpu_device().join("libcuda.so")).unwrap();
+        self.env("FSR_SIM_LIBRARY", library).env("FSR_SIM_THREADS", "1")
+    }
+
     /// The loader finds the CPU device as the CUDA driver, and the compiler is on the machine.
     pub fn on_cpu_device(self) -> Self {
         machine::compiler_folder();

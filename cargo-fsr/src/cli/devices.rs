@@ -1,0 +1,165 @@
+//! Sets up the judge of a kernel on the device that was asked for, and says so where another one steps in.
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fsr_build::spec::KernelSpec;
+use fsr_protocol::Tolerance;
+
+use super::rig::{Host, Interrupt};
+use super::{CommandError, Shell};
+use crate::config::{Config, cache_dir};
+use crate::device::{self, DeviceChoice, Driver, LibraryError, Source};
+use crate::exit::Exit;
+use crate::judge::{BuildOptions, DeviceLock, HostJudge, HostJudgeOptions, HostProgram, Judge, JudgeError};
+use crate::project::{Locking, Project, bundle};
+
+/// The devices of one command.
+pub struct Devices<'a> {
+    choice: DeviceChoice,
+    config: &'a Config,
+    project: &'a Project,
+    locking: Locking,
+    shell: &'a Arc<Shell>,
+    interrupt: &'a Interrupt,
+    /// Why `auto` means the CPU device here; set when that is known.
+    no_gpu: OnceCell<String>,
+    driver: OnceCell<Driver>,
+}
+
+impl<'a> Devices<'a> {
+    pub fn new(
+        choice: DeviceChoice,
+        config: &'a Config,
+        project: &'a Project,
+        locking: Locking,
+        shell: &'a Arc<Shell>,
+        interrupt: &'a Interrupt,
+    ) -> Self {
+        let (no_gpu, driver) = Default::default();
+        Self { choice, config, project, locking, shell, interrupt, no_gpu, driver }
+    }
+
+    /// A judge of one kernel whose device has answered.
+    pub fn judge(&self, host: &Host, kernel: &KernelSpec) -> Result<HostJudge, CommandError> {
+        match &self.choice {
+            DeviceChoice::Cuda { ordinal } => self.gpu(host, kernel, *ordinal)?.map_err(|reason| {
+                CommandError::new(
+                    Exit::Environment,
+                    reason,
+                    "that device is an NVIDIA GPU with its driver. `--device sim` executes on the CPU; `cargo fsr \
+                     bundle DIR` takes the search to a machine that has one",
+                )
+            }),
+            DeviceChoice::Sim { profile } => self.sim(host, kernel, profile.as_deref()),
+            DeviceChoice::Auto => {
+                if self.no_gpu.get().is_none() {
+                    match self.gpu(host, kernel, 0)? {
+                        Ok(judge) => return Ok(judge),
+                        Err(reason) => {
+                            self.shell.warn(format_args!(
+                                "no GPU ({reason}): the CPU device executes, and its times are modelled, not measured"
+                            ));
+                            let _ = self.no_gpu.set(reason);
+                        }
+                    }
+                }
+                self.sim(host, kernel, None)
+            }
+        }
+    }
+
+    /// The inner error says why there is no GPU.
+    fn gpu(
+        &self,
+        host: &Host,
+        kernel: &KernelSpec,
+        ordinal: u32,
+    ) -> Result<Result<HostJudge, String>, CommandError> {
+        let program = host.program(&[])?;
+        let mut options = self.options(program.clone(), program, kernel);
+        options.ordinal = ordinal;
+        options.locks = Some(DeviceLock::folder());
+        let mut judge = HostJudge::new(options);
+        match judge.bench() {
+            Ok(_) => Ok(Ok(judge)),
+            Err(JudgeError::NoDevice(reason)) => Ok(Err(reason)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn sim(
+        &self,
+        host: &Host,
+        kernel: &KernelSpec,
+        profile: Option<&str>,
+    ) -> Result<HostJudge, CommandError> {
+        let driver = self.driver()?;
+        let mut device = host.program(std::slice::from_ref(&driver.folder))?;
+        if let Some(profile) = profile {
+            device.envs.push(("FSR_SIM_DEVICE".into(), profile.into()));
+        }
+        let mut judge = HostJudge::new(self.options(device, host.program(&[])?, kernel));
+        judge.bench()?;
+        Ok(judge)
+    }
+
+    /// Built or found once.
+    fn driver(&self) -> Result<&Driver, CommandError> {
+        if let Some(driver) = self.driver.get() {
+            return Ok(driver);
+        }
+        let source = self.source();
+        let spinner = self.shell.spinner("building the CPU device");
+        let options = BuildOptions {
+            forward: self.shell.cargo_output(),
+            color: self.shell.colors(),
+            interrupt: self.interrupt.clone(),
+            ..BuildOptions::default()
+        };
+        let found = device::find(&source, &self.folder(), self.locking.into(), options);
+        spinner.finish_and_clear();
+        let driver = found.map_err(|error| no_library(error, &source))?;
+        self.shell.detail("CPU device", driver.library.display());
+        Ok(self.driver.get_or_init(|| driver))
+    }
+
+    fn source(&self) -> Source {
+        self.config.sim_library().map_or_else(|| self.project.cpu_device(), Source::File)
+    }
+
+    /// Where what is made for the library is kept.
+    fn folder(&self) -> PathBuf {
+        match self.project.is_bundle() {
+            true => bundle::state(&self.project.root),
+            false => cache_dir().unwrap_or_else(|| self.config.state_dir()),
+        }
+    }
+
+    /// The library alone, for a bundle.
+    pub fn library(&self) -> Result<PathBuf, CommandError> {
+        self.driver().map(|driver| driver.library.clone())
+    }
+
+    fn options(&self, device: HostProgram, reference: HostProgram, kernel: &KernelSpec) -> HostJudgeOptions {
+        let mut options = HostJudgeOptions::new(device);
+        options.reference = reference;
+        options.tolerance = kernel.tolerance.map(|own| Tolerance { rtol: own.rtol, atol: own.atol });
+        options.interrupt = self.interrupt.clone();
+        let shell = self.shell.clone();
+        options.notice = Arc::new(move |text| shell.note("Waiting", text));
+        options
+    }
+}
+
+fn no_library(error: LibraryError, source: &Source) -> CommandError {
+    let help = match source {
+        Source::File(_) => "name the library in FSR_SIM_LIBRARY or as `sim-library` in fsr.toml",
+        _ => {
+            "build it in a check-out of cargo-fsr with `cargo build --release -p fsr-sim-libcuda`, and name the \
+              library in FSR_SIM_LIBRARY or as `sim-library` in fsr.toml"
+        }
+    };
+    CommandError::new(Exit::Environment, error.to_string(), help)
+}

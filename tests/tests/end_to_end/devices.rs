@@ -1,0 +1,80 @@
+//! What executes: a GPU, which these tests have not, or the CPU device.
+
+use crate::support::{ANSWERS, Project};
+
+#[test]
+fn the_cpu_device_steps_in_where_there_is_no_gpu_and_says_so() {
+    let project = Project::new("device-auto");
+    project.answers(ANSWERS);
+    project
+        .fsr("tune --device cuda")
+        .beside_cpu_device()
+        .fails_with(4)
+        .says("--device sim")
+        .says("cargo fsr bundle DIR");
+    assert!(project.asked().is_empty());
+
+    project
+        .fsr("tune")
+        .beside_cpu_device()
+        .succeeds()
+        .says("warning: no GPU (")
+        .says("the CPU device executes, and its times are modelled, not measured")
+        .says("µs modelled")
+        .says("Stored saxpy sm_90: r2-c");
+    project.fsr("check").succeeds().says(
+        "warning: ops saxpy sm_90 was never timed: the CPU device tuned it, and its times are modelled",
+    );
+    assert_eq!(project.fsr("check --message-format json").succeeds().json()[1]["modelled"], true);
+    assert!(project.fsr("list").succeeds().stdout.contains("x modelled"));
+
+    // It is there for `verify` too; nothing is called verified that nobody executed, unless that was asked for.
+    project
+        .fsr("verify")
+        .beside_cpu_device()
+        .succeeds()
+        .says("the source gives the same PTX; valid on 3 cases");
+    project
+        .fsr("verify")
+        .beside_cpu_device()
+        .env("FSR_SIM_LIBRARY", "/nowhere/device.so")
+        .fails_with(4)
+        .says("there is no CPU device at /nowhere/device.so")
+        .says("FSR_SIM_LIBRARY");
+    project.fsr("verify --no-device").beside_cpu_device().succeeds().says("not validated");
+}
+
+#[test]
+fn a_profile_is_named_and_its_device_loads_what_that_gpu_loads() {
+    let project = Project::tuned("device-profile");
+    project
+        .fsr("verify --device sim:rtx4090")
+        .beside_cpu_device()
+        .succeeds()
+        .says("Verified ops saxpy sm_80: the source gives the same PTX; valid on 3 cases")
+        .says("Verified ops saxpy sm_90: the source gives the same PTX; not validated, since no device here loads it");
+    project.fsr("verify --device sim:gtx9").beside_cpu_device().fails_with(4).says("gtx9").says("rtx4090");
+}
+
+#[test]
+fn the_cpu_device_is_built_once_with_the_users_own_cargo() {
+    let project = Project::tuned("device-built");
+    // Not published while this is developed: cargo is told where the package lies.
+    let checkout = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let patch = |package: &str, path: &str| format!("{package} = {{ path = {:?} }}\n", checkout.join(path));
+    let config = "[patch.crates-io]\n".to_owned()
+        + &patch("fsr-sim", "fsr-sim")
+        + &patch("fsr-sim-libcuda", "fsr-sim/libcuda");
+    project.write("../cache/.cargo/config.toml", config);
+    let verify = |words: &str| {
+        project
+            .fsr(words)
+            .beside_cpu_device()
+            .without("FSR_SIM_LIBRARY")
+            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
+    };
+    verify("verify --device sim --offline").succeeds().says("valid on 3 cases");
+    // Whatever could build it is gone, and it is there.
+    std::fs::remove_dir_all(project.path("../cache/.cargo")).unwrap();
+    verify("verify --device sim --offline").succeeds().says("valid on 3 cases");
+}
