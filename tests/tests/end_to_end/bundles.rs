@@ -1,26 +1,29 @@
 //! A search where there is no cargo: the folder goes there, the entries come home.
 
-use crate::support::{ANSWERS, Project, compiler_folder, cpu_device};
+use crate::support::{ANSWERS, Project, compiler_folder};
 
 #[test]
 fn a_search_in_a_bundle_brings_its_winner_home() {
     let project = Project::new("bundle");
-    project.fsr("bundle box --no-toolchain").succeeds().says("Bundled 1 kernel into box");
-    project.fsr("bundle box --no-toolchain").fails_with(3).says("the folder is not empty");
+    let bundle = |words: &str| project.fsr(&format!("bundle {words} --no-toolchain")).beside_cpu_device();
+    bundle("box").succeeds().says("Bundled 1 kernel into box");
+    bundle("box").fails_with(3).says("the folder is not empty");
+    bundle("small --no-cpu-device").succeeds();
+    let carries = |folder: &str| project.files(folder).0.keys().any(|path| path.starts_with("cpu-device/"));
+    assert!(carries("box") && !carries("small"));
     project.fsr("import box").succeeds().says("0 entries imported, 0 refused");
 
-    // There: a machine with a shell and a device, and neither cargo nor the project.
+    // There: a machine with a shell, and neither cargo nor the project; the CPU device comes along.
     let there = project.elsewhere("box");
     there.answers(ANSWERS);
     for program in ["sh", "cat", "mkdir"] {
         there.link(program);
     }
     let tune = |words: &str| {
-        let libraries = [compiler_folder(), cpu_device()];
         there
             .fsr(&format!("{words} --bundle ."))
             .env("PATH", there.path("bin"))
-            .env("LD_LIBRARY_PATH", std::env::join_paths(libraries).unwrap())
+            .env("LD_LIBRARY_PATH", compiler_folder())
             .without("CARGO")
             .without("FSR_TOOLCHAIN_DIR")
     };

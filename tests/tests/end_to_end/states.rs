@@ -40,7 +40,7 @@ fn changed_evidence_warns_and_is_restamped_without_a_model() {
     project.fsr("verify").on_cpu_device().succeeds().says("the source gives the same PTX; valid on 3 cases");
     assert_eq!(project.stored(), before);
     project
-        .fsr("verify --update --device sim:rtx4090")
+        .fsr("verify --update --device sim:t4")
         .beside_cpu_device()
         .fails_with(1)
         .says("no device here loads it");

@@ -49,9 +49,9 @@ fn a_kernel_is_tuned_stored_embedded_and_shown() {
     // What people and programs are shown.
     let list = project.fsr("list").succeeds();
     insta::assert_snapshot!(list.stdout, @r"
-    PACKAGE  KERNEL  ARCH   STATE  SPEEDUP  MODEL
-    ops      saxpy   sm_80  fresh  -        a script
-    ops      saxpy   sm_90  fresh  1.44x    a script
+    PACKAGE  KERNEL  ARCH   STATE  SPEEDUP         MODEL
+    ops      saxpy   sm_80  fresh  -               a script
+    ops      saxpy   sm_90  fresh  1.44x modelled  a script
     ");
     let show = project.fsr("show saxpy").succeeds().stdout;
     let run = manifest.lines().find_map(|line| line.strip_prefix("run = ")).expect("a run").trim_matches('"');

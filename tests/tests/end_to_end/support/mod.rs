@@ -9,5 +9,5 @@ mod project;
 
 pub use command::{Outcome, Run};
 pub use fixture::ANSWERS;
-pub use machine::{compiler_folder, cpu_device, is_running};
+pub use machine::{compiler_folder, is_running};
 pub use project::{Files, Project, read_all, records};
