@@ -140,6 +140,13 @@ pub enum ConfigError {
         /// What there is.
         known: Vec<String>,
     },
+    /// A kind of model, and nothing behind its colon.
+    #[error("`--model {kind}:` names no {}", if .kind == "command" { "program" } else { "folder" })]
+    #[diagnostic(help("write it behind the colon"))]
+    EmptyModel {
+        /// `command`, `files` or `replay`.
+        kind: String,
+    },
     /// None was asked for.
     #[error("no model is configured")]
     #[diagnostic(help(
@@ -205,6 +212,9 @@ impl Config {
                 Ok(ModelConfig::Files { folder: folder(value), name: None })
             }
             Some(("replay", value)) if !value.is_empty() => Ok(ModelConfig::Replay { folder: folder(value) }),
+            Some((kind @ ("command" | "files" | "replay"), _)) => {
+                Err(ConfigError::EmptyModel { kind: kind.to_owned() })
+            }
             _ => Err(ConfigError::UnknownModel {
                 name: name.to_owned(),
                 known: self.models.keys().cloned().collect(),

@@ -48,7 +48,10 @@ pub fn run(args: List, shell: &Shell) -> Result<Exit, CommandError> {
                     Some(ratio) => format!("{ratio:.2}x"),
                     None => "-".to_owned(),
                 },
-                manifest.and_then(|manifest| manifest.model.clone()).unwrap_or_else(|| "-".into()),
+                match manifest {
+                    Some(manifest) => manifest.model.clone().unwrap_or_else(|| "baseline".to_owned()),
+                    None => "-".to_owned(),
+                },
             ]);
         }
     }

@@ -1,5 +1,6 @@
 //! `cargo fsr show KERNEL`: its spec, its entries, its times.
 
+use fsr_build::store::Origin;
 use serde_json::json;
 
 use super::args::Show;
@@ -52,8 +53,16 @@ fn entry(state: &EntryState, shell: &Shell) {
     let Some(entry) = &state.entry else { return };
     let manifest = &entry.manifest;
     let device = manifest.device.as_ref().map(|device| format!(" on {}", device.name)).unwrap_or_default();
-    let model = manifest.model.as_ref().map(|model| format!(", proposed by {model}")).unwrap_or_default();
-    shell.data(format_args!("    {}{device}{model}, run {}", manifest.origin.as_str(), manifest.run));
+    let origin = match manifest.origin {
+        Origin::TunedOn => "tuned",
+        Origin::CompiledOnly if manifest.device.is_some() => "tuned for another arch, compiled and validated",
+        Origin::CompiledOnly => "tuned for another arch, compiled only",
+    };
+    let author = match &manifest.model {
+        Some(model) => format!("proposed by {model}"),
+        None => "the baseline".to_owned(),
+    };
+    shell.data(format_args!("    {origin}{device}; {author}, run {}", manifest.run));
     shell.data(format_args!(
         "    {} {}, PTX ISA {}, driver {} or newer",
         manifest.compiler.name, manifest.compiler.version, manifest.ptx.isa, manifest.ptx.oldest_driver

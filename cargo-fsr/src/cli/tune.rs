@@ -13,7 +13,7 @@ use super::rig::{self, Interrupt};
 use super::shell::count;
 use super::{CommandError, Shell, here};
 use crate::cache::{Cache, Found};
-use crate::config::{Config, ModelConfig};
+use crate::config::{Config, ConfigError, ModelConfig};
 use crate::entry;
 use crate::exit::Exit;
 use crate::model::http::Network;
@@ -66,7 +66,21 @@ pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit
         false => ProjectState::of_workspace(&state_dir, &project.root),
     };
 
-    let replays = matches!(config.model(args.model.as_deref(), &here()), Ok(ModelConfig::Replay { .. }));
+    // What is said wrongly is told even where nothing has to be done.
+    let device = args.device.parse()?;
+    let model = match config.model(args.model.as_deref(), &here()) {
+        Ok(model) => Some(model),
+        Err(ConfigError::NoModel) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let replays = matches!(model, Some(ModelConfig::Replay { .. }));
+    if args.verdicts && !replays {
+        return Err(CommandError::new(
+            Exit::Usage,
+            "--verdicts repeats a recording, and the model is none",
+            "add --model replay:FOLDER",
+        ));
+    }
     let mut due = Vec::new();
     for (package, kernel) in kernels {
         // A run that was stopped has stored its best so far, so that a fresh entry says nothing about its end.
@@ -80,8 +94,8 @@ pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit
         return Ok(Exit::Success);
     }
     let tuning = Tuning {
-        model: config.model(args.model.as_deref(), &here())?,
-        devices: Devices::new(args.device.parse()?, &config, &project, args.locking, shell, interrupt),
+        model: model.ok_or(ConfigError::NoModel)?,
+        devices: Devices::new(device, &config, &project, args.locking, shell, interrupt),
         place: Place::new(args.out.as_deref()),
         cache: Cache::from_env(),
         args: &args,
@@ -92,13 +106,6 @@ pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit
         interrupt,
         network: OnceCell::new(),
     };
-    if args.verdicts && !matches!(tuning.model, ModelConfig::Replay { .. }) {
-        return Err(CommandError::new(
-            Exit::Usage,
-            "--verdicts repeats a recording, and the model is none",
-            "add --model replay:FOLDER",
-        ));
-    }
     tuning.all(&due)
 }
 

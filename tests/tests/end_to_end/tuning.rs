@@ -38,6 +38,11 @@ fn a_kernel_is_tuned_stored_embedded_and_shown() {
 
     project.fsr("check").succeeds().says("Checked 2 entries of 1 kernel: all fresh");
     project.fsr("tune").succeeds().says("every kernel is fresh");
+    // What is said wrongly is told even then.
+    project.fsr("tune --verdicts").fails_with(2).says("--verdicts repeats a recording");
+    project.fsr("tune --device gpu").fails_with(2).says("there is no device `gpu`");
+    project.fsr("tune --model command:").fails_with(3).says("`--model command:` names no program");
+    project.fsr("tune --model scriptd").fails_with(3).says("did you mean `scripted`?");
 
     // The program carries it.
     let program = project.cargo("run --quiet --offline").succeeds();
@@ -66,13 +71,13 @@ fn a_kernel_is_tuned_stored_embedded_and_shown() {
       keep      the signature of saxpy
 
       sm_80  fresh
-        compiled_only on NVIDIA H200 (simulated), proposed by a script, run [run]
+        tuned for another arch, compiled and validated on NVIDIA H200 (simulated); proposed by a script, run [run]
         nvrtc 12.8.93, PTX ISA 8.7, driver 12.8 or newer
         BLOCK = 64, PER_THREAD = 1
         validated on 3 cases, largest relative error 0.0e0
 
       sm_90  fresh
-        tuned_on on NVIDIA H200 (simulated), proposed by a script, run [run]
+        tuned on NVIDIA H200 (simulated); proposed by a script, run [run]
         nvrtc 12.8.93, PTX ISA 8.7, driver 12.8 or newer
         BLOCK = 64, PER_THREAD = 1
         CASE     WINNER  BASELINE  SPEEDUP
