@@ -100,7 +100,9 @@ impl<'a> Devices<'a> {
         if let Some(profile) = profile {
             device.envs.push(("FSR_SIM_DEVICE".into(), profile.into()));
         }
-        let mut judge = HostJudge::new(self.options(device, host.program(&[])?, kernel));
+        let mut options = self.options(device, host.program(&[])?, kernel);
+        options.findings = true;
+        let mut judge = HostJudge::new(options);
         judge.bench()?;
         Ok(judge)
     }

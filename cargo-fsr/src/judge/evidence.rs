@@ -7,6 +7,7 @@ use std::fmt::{self, Write};
 
 use fsr_protocol::{BufferInfo, CaseInfo, Comparison, HostError, OutputComparison, RedzoneHit, Tolerance};
 
+use super::findings::Finding;
 use super::process::RequestError;
 use super::{Failure, FailureKind};
 use crate::paths;
@@ -107,6 +108,21 @@ pub fn of_request(error: &RequestError, place: Option<Place<'_>>) -> Option<Fail
     }
     evidence.push_str(&last_lines(words));
     Some(failure(kind, summary, evidence, place))
+}
+
+/// What the CPU device found takes the place of the driver's word, which names an error code at best.
+pub fn of_finding(failure: Failure, finding: Finding) -> Failure {
+    let (summary, found) = match finding {
+        Finding::Fault { summary, evidence } => (summary, evidence),
+        Finding::Unsupported { instructions } => (
+            "the CPU device does not execute its instructions".to_owned(),
+            format!("not supported by the CPU device, though a GPU may be: {}", instructions.join(", ")),
+        ),
+    };
+    // The first line says where in the judge's course it was.
+    let place = failure.evidence.lines().next().filter(|_| failure.case.is_some()).unwrap_or_default();
+    let evidence = [place, &found].join("\n").trim().to_owned();
+    Failure { summary, evidence: paths::cut(&evidence), ..failure }
 }
 
 /// Device globals that a kernel could keep results in.

@@ -14,12 +14,13 @@ use rand::rngs::OsRng;
 
 use super::device::{Device, Identity, Loaded, is_usable_after};
 use super::evidence::{self, Place};
+use super::findings;
 use super::lock::DeviceLock;
 use super::options::HostJudgeOptions;
 use super::process::{HostProcess, HostProgram, RequestError};
 use super::reference::Reference;
 use super::session::Session;
-use super::{Bench, Executable, Failure, Judge, JudgeError, Split, Timed, Verdict, lint};
+use super::{Bench, Executable, Failure, FailureKind, Judge, JudgeError, Split, Timed, Verdict, lint};
 
 /// Dumps in flight: one is compared while the next is written.
 pub(super) const SLOTS: u64 = 3;
@@ -284,7 +285,11 @@ impl HostJudge {
     fn start_device(&self) -> Result<HostProcess, JudgeError> {
         let session = self.session.as_ref();
         let session = session.ok_or_else(|| JudgeError::Process("the judge has no session".to_owned()))?;
-        self.start_process(&self.options.device, Role::Device, session)
+        let mut program = self.options.device.clone();
+        if self.options.findings {
+            program.envs.push((findings::VARIABLE.into(), findings::file(session.runtime()).into()));
+        }
+        self.start_process(&program, Role::Device, session)
     }
 
     fn open_device(
@@ -328,12 +333,22 @@ impl HostJudge {
             return Err(Stop::Device(error.into_fault(Role::Device)));
         }
         if let Some(failure) = blame(&error) {
-            return Err(Stop::Candidate(failure));
+            return Err(Stop::Candidate(self.explained(failure)));
         }
         Err(match error.into_fault(Role::Device) {
             fault @ JudgeError::Process(_) => Stop::Device(fault),
             fault => Stop::Judge(fault),
         })
+    }
+
+    /// Adds what the CPU device says of the launch that failed.
+    fn explained(&self, failure: Failure) -> Failure {
+        let told = matches!(failure.kind, FailureKind::Launch | FailureKind::Execution);
+        let finding = self.session.as_ref().filter(|_| self.options.findings && told);
+        match finding.and_then(|session| findings::last(&findings::file(session.runtime()))) {
+            Some(finding) => evidence::of_finding(failure, finding),
+            None => failure,
+        }
     }
 
     /// Loads a candidate, or finds it loaded.

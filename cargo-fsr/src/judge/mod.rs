@@ -7,6 +7,7 @@ pub(crate) mod cargo;
 mod child;
 mod device;
 mod evidence;
+mod findings;
 mod host;
 mod lint;
 mod lock;

@@ -88,6 +88,8 @@ pub struct HostJudgeOptions {
     pub deadlines: Deadlines,
     /// Sampling rules on a real device.
     pub sampling: Sampling,
+    /// The device is the CPU device, which tells why a launch failed.
+    pub findings: bool,
     /// Folder of the device locks; `None` for a device that needs no turn, such as the CPU.
     pub locks: Option<PathBuf>,
     /// Folders for bulk files, best first.
@@ -110,6 +112,7 @@ impl HostJudgeOptions {
             fresh: 2,
             deadlines: Deadlines::default(),
             sampling: Sampling::default(),
+            findings: false,
             locks: None,
             roots: Session::default_roots(),
             interrupt: Arc::default(),

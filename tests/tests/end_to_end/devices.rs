@@ -78,3 +78,21 @@ fn the_cpu_device_is_built_once_with_the_users_own_cargo() {
     std::fs::remove_dir_all(project.path("../cache/.cargo")).unwrap();
     verify("verify --device sim --offline").succeeds().says("valid on 3 cases");
 }
+
+#[test]
+fn what_the_cpu_device_finds_is_in_the_next_prompt() {
+    let project = Project::new("device-findings");
+    let good = ANSWERS[3];
+    let wild = good.replace("y[i] = fmaf", "y[i + (i > 65000 ? 1 << 27 : 0)] = fmaf");
+    project.answers(&[&wild, good]);
+    project
+        .fsr("tune --candidates 1 --rounds 2")
+        .beside_cpu_device()
+        .succeeds()
+        .says("Not valid r1-c1 [BLOCK=64 PER_THREAD=1]: out of bounds");
+    let prompt = &project.asked()[1];
+    for told in ["out of bounds", "PTX line", "ptx line", "st.global.f32", "by thread (", "of global memory"]
+    {
+        assert!(prompt.contains(told), "{told} is not in\n{prompt}");
+    }
+}
