@@ -25,15 +25,32 @@ pub fn arm() {
     }
 }
 
-/// Keeps one process group until dropped: by then it must have ended.
+/// Keeps one program until dropped: by then it must have ended. A machine on which no keeper can be started only loses
+/// its service.
 #[derive(Debug)]
-pub(crate) struct Leash(u32);
+pub(crate) struct Leash(Held);
+
+/// What is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Held {
+    Group(u32),
+    Process(u32),
+}
 
 impl Leash {
-    /// The group that `leader` leads. A machine on which no keeper can be started only loses its service.
+    /// The group that `leader` leads.
     pub(crate) fn on_group(leader: u32) -> Self {
-        tell('+', leader);
-        Self(leader)
+        Self::on(Held::Group(leader))
+    }
+
+    /// A process in this one's own group, which a terminal's Ctrl-C reaches too.
+    pub(crate) fn on_process(id: u32) -> Self {
+        Self::on(Held::Process(id))
+    }
+
+    fn on(held: Held) -> Self {
+        tell('+', held);
+        Self(held)
     }
 }
 
@@ -43,17 +60,24 @@ impl Drop for Leash {
     }
 }
 
-fn tell(sign: char, leader: u32) {
+fn tell(sign: char, held: Held) {
     let Some(program) = PROGRAM.get().filter(|_| cfg!(unix)) else { return };
     let mut keeper = KEEPER.lock().unwrap_or_else(PoisonError::into_inner);
     if keeper.is_none() {
         *keeper = start(program).ok().flatten();
     }
     if let Some(pipe) = keeper.as_mut()
-        && pipe.write_all(format!("{sign}{leader}\n").as_bytes()).is_err()
+        && pipe.write_all(line(sign, held).as_bytes()).is_err()
     {
         // Somebody killed it; the next program starts another, which will not know of those at work.
         *keeper = None;
+    }
+}
+
+fn line(sign: char, held: Held) -> String {
+    match held {
+        Held::Group(leader) => format!("{sign}g{leader}\n"),
+        Held::Process(id) => format!("{sign}p{id}\n"),
     }
 }
 
@@ -68,39 +92,45 @@ fn start(program: &PathBuf) -> io::Result<Option<ChildStdin>> {
 
 /// Keeps the leashes of whoever holds the other end of stdin, and draws them in at its end.
 pub fn run() -> ExitCode {
-    for leader in left(io::stdin().lock()) {
-        kill(leader);
-    }
+    left(io::stdin().lock()).into_iter().for_each(kill);
     ExitCode::SUCCESS
 }
 
-/// The groups that were not let go before the end.
-fn left(told: impl BufRead) -> BTreeSet<u32> {
-    let mut held = BTreeSet::new();
+/// What was not let go before the end.
+fn left(told: impl BufRead) -> BTreeSet<Held> {
+    let mut all = BTreeSet::new();
     for line in told.lines().map_while(Result::ok) {
         let mut line = line.chars();
-        match (line.next(), line.as_str().parse()) {
-            (Some('+'), Ok(leader)) => drop(held.insert(leader)),
-            (Some('-'), Ok(leader)) => drop(held.remove(&leader)),
-            // Half a line, of a program that was killed while it wrote.
+        let (sign, kind) = (line.next(), line.next());
+        // Half a line may come of a program that was killed while it wrote.
+        let Ok(id) = line.as_str().parse() else { continue };
+        let held = match kind {
+            Some('g') => Held::Group(id),
+            Some('p') => Held::Process(id),
+            _ => continue,
+        };
+        match sign {
+            Some('+') => drop(all.insert(held)),
+            Some('-') => drop(all.remove(&held)),
             _ => {}
         }
     }
-    held
+    all
 }
 
 #[cfg(unix)]
-fn kill(leader: u32) {
-    // Zero and one stand for groups that are none of these.
-    let leader = i32::try_from(leader).ok().filter(|leader| *leader > 1);
-    if let Some(leader) = leader.and_then(rustix::process::Pid::from_raw) {
-        // Refused when the group is gone already.
-        let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
-    }
+fn kill(held: Held) {
+    use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+    // Zero and one stand for others than these. What is gone already refuses the signal.
+    let id = |id: u32| i32::try_from(id).ok().filter(|id| *id > 1).and_then(Pid::from_raw);
+    let _ = match held {
+        Held::Group(leader) => id(leader).map(|leader| kill_process_group(leader, Signal::KILL)),
+        Held::Process(process) => id(process).map(|process| kill_process(process, Signal::KILL)),
+    };
 }
 
 #[cfg(not(unix))]
-fn kill(_leader: u32) {}
+fn kill(_held: Held) {}
 
 #[cfg(test)]
 mod tests {
@@ -109,9 +139,10 @@ mod tests {
     #[test]
     fn only_what_was_not_let_go_is_left() {
         let left = |told: &str| left(told.as_bytes()).into_iter().collect::<Vec<_>>();
-        assert_eq!(left("+12\n+34\n-12\n"), [34]);
-        assert_eq!(left("+12\n-12\n+12\n"), [12]);
-        assert_eq!(left("+12\nrubbish\n+\n-"), [12]);
+        assert_eq!(left("+g12\n+g34\n+p56\n-g12\n"), [Held::Group(34), Held::Process(56)]);
+        assert_eq!(left("+g12\n-g12\n-p12\n+g12\n"), [Held::Group(12)]);
+        assert_eq!(left("+g12\nrubbish\n+\n+g\n-g1"), [Held::Group(12)]);
+        assert_eq!(line('+', Held::Process(56)), "+p56\n");
         assert!(left("").is_empty());
     }
 
@@ -121,7 +152,7 @@ mod tests {
         use std::os::unix::process::{CommandExt, ExitStatusExt};
         let mut group =
             Command::new("sh").args(["-c", "sleep 1000 & wait"]).process_group(0).spawn().unwrap();
-        kill(group.id());
+        kill(Held::Group(group.id()));
         assert_eq!(group.wait().unwrap().signal(), Some(9));
     }
 

@@ -1,7 +1,7 @@
 //! Cuts the paths of this machine from the words of others: they reach prompts, and journals that are shown around.
 //!
-//! What a path ends with stays, since it says most: `/home/jo/.cargo/.../driver.rs:7:5` becomes `driver.rs:7:5`. Only
-//! text is looked at, never a file.
+//! What a path ends with stays, since it says most: `/home/jo/.cargo/.../driver.rs:7:5` becomes `driver.rs:7:5`. Of the
+//! file system only the names of the topmost folders are looked at: `n /blockDim.x/2` is no path.
 
 use std::path::{Path, PathBuf};
 
@@ -87,13 +87,18 @@ fn root(text: &str) -> Option<usize> {
     }
 }
 
-/// The last part of a path with at least two; a division and a comment stay what they are.
+/// The last part of a path with at least two.
 fn last_part(path: &str, root: usize) -> &str {
     let inside = path[root..].trim_end_matches(['/', '\\']);
-    match inside.rfind(['/', '\\']) {
-        Some(at) => &inside[at + 1..],
-        None => path,
+    match (inside.find(['/', '\\']), inside.rfind(['/', '\\'])) {
+        (Some(first), Some(last)) if is_topmost(&path[..root + first]) => &inside[last + 1..],
+        _ => path,
     }
+}
+
+/// Whether there is such a folder here, or in the paths that rustc gives to the standard library.
+fn is_topmost(folder: &str) -> bool {
+    folder == "/rustc" || Path::new(folder).is_dir() || !folder.starts_with('/')
 }
 
 fn is_of_path(c: char) -> bool {
@@ -112,11 +117,12 @@ mod tests {
                 "panicked at driver.rs:7:5:\nno",
             ),
             ("(/dev/shm/cargo-fsr-1/in.bin)", "(in.bin)"),
-            ("cannot open '/etc/x.conf', nor \"/opt/cuda/lib/\"", "cannot open 'x.conf', nor \"lib\""),
+            ("at /rustc/0123/library/core/src/option.rs:1", "at option.rs:1"),
+            ("cannot open '/etc/x.conf', nor \"/usr/cuda/lib/\"", "cannot open 'x.conf', nor \"lib\""),
             (r"at C:\Users\jo\ops\src\lib.rs:3", "at lib.rs:3"),
             ("D:/a/ops/lib.rs", "lib.rs"),
             ("library=/usr/lib/libcuda.so.1", "library=libcuda.so.1"),
-            ("LD_LIBRARY_PATH=/opt/a/lib:/opt/b/lib64", "LD_LIBRARY_PATH=lib:lib64"),
+            ("LD_LIBRARY_PATH=/usr/a/lib:/usr/b/lib64", "LD_LIBRARY_PATH=lib:lib64"),
         ] {
             assert_eq!(cut(text), shown);
         }
@@ -129,6 +135,7 @@ mod tests {
             "https://api.example.com/v1/models answered 404",
             "12 / 4, a/b, x // y/z, N/A and /",
             "expected 1/3, got 0.3",
+            "int half = n /blockDim.x/2; int third = (/n/3)",
             "no credit / try later / bye",
         ] {
             assert_eq!(cut(text), text);

@@ -29,6 +29,7 @@ pub fn run(args: Check, shell: &Shell) -> Result<Exit, CommandError> {
     let states: Vec<EntryState> =
         kernels.iter().flat_map(|(package, kernel)| package.examine(kernel)).collect();
     let shipping = Shipping::of(&states, &project.root)?;
+    shipping.unknown().iter().for_each(|unknown| shell.warn(unknown));
 
     let mut faults = 0;
     for state in &states {

@@ -84,10 +84,15 @@ pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit
     let mut due = Vec::new();
     for (package, kernel) in kernels {
         // A run that was stopped has stored its best so far, so that a fresh entry says nothing about its end.
-        let goes_on = args.resume && run::goes_on(&state, package, kernel, args.rounds, replays, shell)?;
-        if goes_on || args.force || !all_fresh(package, kernel, shell) {
-            due.push(Due { package, kernel, goes_on });
+        let goes_on = || run::goes_on(&state, package, kernel, args.rounds, replays, shell);
+        let resumed = args.resume && goes_on()?;
+        if resumed || args.force || !is_fresh(package, kernel) {
+            due.push(Due { package, kernel, goes_on: resumed });
+            continue;
         }
+        let more =
+            if !args.resume && goes_on()? { "; its last run was stopped, and --resume goes on" } else { "" };
+        shell.note("Fresh", format_args!("{} of {}{more}", kernel.name, package.spec.package));
     }
     if due.is_empty() {
         shell.status("Finished", "every kernel is fresh; --force tunes anyway");
@@ -109,12 +114,8 @@ pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit
     tuning.all(&due)
 }
 
-fn all_fresh(package: &Package, kernel: &KernelSpec, shell: &Shell) -> bool {
-    let fresh = package.examine(kernel).iter().all(|state| state.standing.is_fresh());
-    if fresh {
-        shell.note("Fresh", format_args!("{} of {}", kernel.name, package.spec.package));
-    }
-    fresh
+fn is_fresh(package: &Package, kernel: &KernelSpec) -> bool {
+    package.examine(kernel).iter().all(|state| state.standing.is_fresh())
 }
 
 impl Tuning<'_> {

@@ -34,7 +34,11 @@ pub fn run(args: Verify, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Ex
     for (package, kernel) in project.kernels(&args.kernels)? {
         // A search may be writing the same entries.
         let _held = match args.update {
-            true => Some(state.kernel(&package.spec.package, &kernel.name)?),
+            true => {
+                // Worth saying before anything is built.
+                place.probe(package, &kernel.name)?;
+                Some(state.kernel(&package.spec.package, &kernel.name)?)
+            }
             false => None,
         };
         let compiler = rig::compiler(&config, &project, package, args.locking, shell)?;

@@ -20,6 +20,8 @@ use super::{EntryState, Package, ProjectError};
 #[derive(Debug)]
 pub struct Shipping {
     ignored: BTreeSet<PathBuf>,
+    /// What git could not say, and why.
+    unknown: Vec<String>,
     /// By the package's folder.
     rules: BTreeMap<PathBuf, Rules>,
 }
@@ -102,9 +104,22 @@ impl Shipping {
                 }
             }
         }
-        let ignored =
-            repositories.iter().flat_map(|(repository, files)| ignored(repository, files)).collect();
-        Ok(Self { ignored, rules })
+        let (mut all, mut unknown) = (BTreeSet::new(), Vec::new());
+        for (repository, files) in &repositories {
+            match ignored(repository, files) {
+                Ok(files) => all.extend(files),
+                Err(why) => unknown.push(format!(
+                    "whether git ignores entries in {} is not known: {why}",
+                    repository.display()
+                )),
+            }
+        }
+        Ok(Self { ignored: all, unknown, rules })
+    }
+
+    /// What git could not say, and why.
+    pub fn unknown(&self) -> &[String] {
+        &self.unknown
     }
 
     /// The first file of an entry that does not reach others.
@@ -210,24 +225,29 @@ fn repository(file: &Path) -> Option<&Path> {
     file.ancestors().skip(1).find(|folder| folder.join(".git").exists())
 }
 
-/// Which of the files git would leave out of a commit. None where there is no git.
-fn ignored(repository: &Path, files: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+/// Which of the files git would leave out of a commit; or why it does not say.
+fn ignored(repository: &Path, files: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>, String> {
     let git = Command::new("git")
         .arg("-C")
         .arg(repository)
         .args(["check-ignore", "-z", "--stdin"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn();
-    let Ok(mut git) = git else { return Vec::new() };
+    let mut git = git.map_err(|error| format!("git could not be started: {error}"))?;
     let asked: Vec<u8> =
         files.iter().flat_map(|file| [file.as_os_str().as_encoded_bytes(), b"\0"].concat()).collect();
     let stdin = git.stdin.take();
     // Apart, since git answers while it is asked. It may end before: then it has no answer.
     let asking = thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&asked)));
-    let Ok(output) = git.wait_with_output() else { return Vec::new() };
+    let output = git.wait_with_output().map_err(|error| error.to_string())?;
     let _ = asking.join();
+    // 1 stands for none.
+    if !matches!(output.status.code(), Some(0 | 1)) {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(said.lines().next().unwrap_or("it failed").trim_start_matches("fatal: ").to_owned());
+    }
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect()
+    Ok(text.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect())
 }

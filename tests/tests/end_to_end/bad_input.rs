@@ -201,6 +201,7 @@ fn disks_that_are_full_or_read_only() {
     let read_only_store = run(read_only, "fsr", tune).fails_with(ENVIRONMENT);
     snapshot!(read_only_store.error(), @"error: no entry could be written below [project]/fsr/saxpy: read-only filesystem or storage medium help: make it writable, or let the entries be written elsewhere with --out DIR");
     assert_eq!(project.files("after"), project.stored());
+    run(read_only, "fsr", "verify --update").fails_with(ENVIRONMENT).says("no entry could be written below");
 
     // Where journals go.
     let state = project.path("../state");

@@ -55,6 +55,7 @@ fn a_model_that_fails_leaves_a_fresh_entry_alone() {
         .says("Kept saxpy sm_90")
         .says("--resume");
     assert_eq!(project.stored(), stored);
+    project.fsr("tune").succeeds().says("Fresh saxpy of ops; its last run was stopped, and --resume goes on");
 }
 
 #[test]

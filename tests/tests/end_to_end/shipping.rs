@@ -38,7 +38,13 @@ fn what_git_ignores_is_told_of_every_package() {
         .says("2 not as they should be");
     // What is tracked already reaches others in spite of a rule.
     project.run("git", "-C more add --force fsr").succeeds();
-    project.fsr("check --workspace").succeeds();
+    project.fsr("check --workspace").succeeds().says_nothing_of("whether git");
+    // Silence would be taken for consent.
+    project.write("more/.git/config", "[core");
+    project
+        .fsr("check --workspace")
+        .succeeds()
+        .says("warning: whether git ignores entries in [project]/more is not known: ");
 }
 
 #[test]

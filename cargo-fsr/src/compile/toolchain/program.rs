@@ -7,6 +7,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::leash::Leash;
+
 /// How a program ended and what it said.
 #[derive(Debug)]
 pub(super) struct Ended {
@@ -33,6 +35,7 @@ pub(super) fn run(
 ) -> io::Result<Ended> {
     let end = Instant::now() + deadline;
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let _leash = Leash::on_process(child.id());
     let (send, lines) = mpsc::channel();
     listen(child.stdout.take(), false, &send);
     listen(child.stderr.take(), true, &send);
