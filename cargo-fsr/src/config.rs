@@ -29,6 +29,8 @@ pub struct Config {
     pub nvrtc: Option<PathBuf>,
     /// The CPU device's shared library, where it shall not be built.
     pub sim_library: Option<PathBuf>,
+    /// Whether candidates are executed on the CPU device before a GPU; yes when nothing is said.
+    pub screen: Option<bool>,
     /// Where journals live.
     pub state_dir: Option<PathBuf>,
     /// Prompt templates that replace the built-in ones of the same name.
@@ -112,6 +114,7 @@ struct File {
     models: BTreeMap<String, ModelConfig>,
     nvrtc: Option<PathBuf>,
     sim_library: Option<PathBuf>,
+    screen: Option<bool>,
     state_dir: Option<PathBuf>,
     templates: Option<PathBuf>,
 }
@@ -182,6 +185,7 @@ impl Config {
         self.model = file.model.or(self.model.take());
         self.nvrtc = file.nvrtc.map(absolute).or(self.nvrtc.take());
         self.sim_library = file.sim_library.map(absolute).or(self.sim_library.take());
+        self.screen = file.screen.or(self.screen);
         self.state_dir = file.state_dir.map(absolute).or(self.state_dir.take());
         self.templates = file.templates.map(absolute).or(self.templates.take());
         self.models.extend(file.models.into_iter().map(|(name, model)| (name, model.relative_to(folder))));

@@ -97,6 +97,9 @@ pub struct Tune {
     /// GPU where there is one.
     #[arg(long, value_name = "DEVICE", env = "FSR_DEVICE", default_value = "auto")]
     pub device: String,
+    /// Give candidates to the GPU without executing them on the CPU device first.
+    #[arg(long, env = "FSR_NO_SCREEN", value_parser = clap::builder::BoolishValueParser::new())]
+    pub no_screen: bool,
     /// Go on with the last run of each kernel.
     #[arg(long, conflicts_with = "force")]
     pub resume: bool,

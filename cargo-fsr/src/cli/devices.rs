@@ -1,19 +1,26 @@
 //! Sets up the judge of a kernel on the device that was asked for, and says so where another one steps in.
 
 use std::cell::OnceCell;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use fsr_build::spec::KernelSpec;
-use fsr_protocol::Tolerance;
+use fsr_protocol::{DeviceFacts, Tolerance};
 
 use super::rig::{Host, Interrupt};
 use super::{CommandError, Shell};
 use crate::config::{Config, cache_dir};
 use crate::device::{self, DeviceChoice, Driver, LibraryError, Source};
 use crate::exit::Exit;
-use crate::judge::{BuildOptions, DeviceLock, HostJudge, HostJudgeOptions, HostProgram, Judge, JudgeError};
+use crate::judge::{
+    BuildOptions, DeviceLock, Extent, HostJudge, HostJudgeOptions, HostProgram, Judge, JudgeError, Screened,
+};
 use crate::project::{Locking, Project, bundle};
+use crate::scratch::Scratch;
+
+/// Warp instructions that a small case may take on the CPU device: some seconds.
+const SCREEN_BUDGET: &str = "268435456";
 
 /// The devices of one command.
 pub struct Devices<'a> {
@@ -26,6 +33,8 @@ pub struct Devices<'a> {
     /// Why `auto` means the CPU device here; set when that is known.
     no_gpu: OnceCell<String>,
     driver: OnceCell<Driver>,
+    /// Folder of the profile that the CPU device has before a GPU.
+    shape: OnceCell<Scratch>,
 }
 
 impl<'a> Devices<'a> {
@@ -37,8 +46,8 @@ impl<'a> Devices<'a> {
         shell: &'a Arc<Shell>,
         interrupt: &'a Interrupt,
     ) -> Self {
-        let (no_gpu, driver) = Default::default();
-        Self { choice, config, project, locking, shell, interrupt, no_gpu, driver }
+        let (no_gpu, driver, shape) = Default::default();
+        Self { choice, config, project, locking, shell, interrupt, no_gpu, driver, shape }
     }
 
     /// A judge of one kernel whose device has answered.
@@ -68,6 +77,85 @@ impl<'a> Devices<'a> {
                 self.sim(host, kernel, None)
             }
         }
+    }
+
+    /// A judge for a search. Before a GPU stands a screen of small cases on the CPU device, if that is wanted and can
+    /// be had.
+    pub fn search_judge(
+        &self,
+        host: &Host,
+        kernel: &KernelSpec,
+        screened: bool,
+    ) -> Result<Box<dyn Judge>, CommandError> {
+        let mut judge = self.judge(host, kernel)?;
+        let gpu = judge.bench()?.device;
+        if gpu.modelled || !screened {
+            return Ok(Box::new(judge));
+        }
+        let mut screen = match self.screen(host, kernel, &gpu) {
+            Ok(screen) => screen,
+            Err(error) if error.exit() == Exit::Interrupted => return Err(error),
+            Err(error) => {
+                let text = error.to_string();
+                let first = text.lines().next().unwrap_or_default();
+                self.shell.warn(format_args!(
+                    "candidates go to the GPU without being tried on the CPU device first: {first} (--no-screen: do \
+                     not try)"
+                ));
+                return Ok(Box::new(judge));
+            }
+        };
+        let all = screen.bench()?.cases.len();
+        match screen.extent() {
+            0 => {
+                self.shell.detail("Screen", "none: no case is small enough for the CPU device");
+                Ok(Box::new(judge))
+            }
+            some => {
+                self.shell.detail(
+                    "Screen",
+                    format_args!(
+                        "{some} of {all} cases are small: candidates meet the CPU device there first"
+                    ),
+                );
+                let shell = self.shell.clone();
+                Ok(Box::new(Screened::new(judge, screen, Arc::new(move |text| shell.warn(text)))))
+            }
+        }
+    }
+
+    /// Small cases on the CPU device, in the shape of a GPU.
+    fn screen(&self, host: &Host, kernel: &KernelSpec, gpu: &DeviceFacts) -> Result<HostJudge, CommandError> {
+        let driver = self.driver()?;
+        let profile = self.shape(gpu).map_err(JudgeError::Io)?;
+        let mut program = host.program(std::slice::from_ref(&driver.folder))?;
+        program.envs.push(("FSR_SIM_DEVICE".into(), profile.into()));
+        for (name, value) in [("FSR_SIM_LEVEL", "full"), ("FSR_SIM_BUDGET", SCREEN_BUDGET)] {
+            if std::env::var_os(name).is_none() {
+                program.envs.push((name.into(), value.into()));
+            }
+        }
+        let mut options = self.options(program, host.program(&[])?, kernel);
+        options.findings = true;
+        options.extent = Extent::screen();
+        options.pool = 1;
+        let mut judge = HostJudge::new(options);
+        judge.bench()?;
+        Ok(judge)
+    }
+
+    /// The CPU device's profile of a GPU, in a file.
+    fn shape(&self, gpu: &DeviceFacts) -> io::Result<PathBuf> {
+        let folder = match self.shape.get() {
+            Some(folder) => folder,
+            None => {
+                let folder = Scratch::create(&std::env::temp_dir())?;
+                self.shape.get_or_init(|| folder)
+            }
+        };
+        let file = folder.path().join("gpu.toml");
+        std::fs::write(&file, device::shaped_like(gpu))?;
+        Ok(file)
     }
 
     /// The inner error says why there is no GPU.

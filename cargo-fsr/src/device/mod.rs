@@ -4,11 +4,13 @@
 //! processes find as their CUDA driver; nothing of it runs in this process.
 
 mod library;
+mod profile;
 
 use std::fmt;
 use std::str::FromStr;
 
 pub use library::{Driver, LibraryError, PACKAGE, Source, file_name, find};
+pub use profile::shaped_like;
 
 /// What `--device` asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

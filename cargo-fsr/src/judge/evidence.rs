@@ -111,9 +111,9 @@ pub fn of_request(error: &RequestError, place: Option<Place<'_>>) -> Option<Fail
 }
 
 /// What the CPU device found takes the place of the driver's word, which names an error code at best.
-pub fn of_finding(failure: Failure, finding: Finding) -> Failure {
+pub fn of_finding(failure: Failure, finding: &Finding) -> Failure {
     let (summary, found) = match finding {
-        Finding::Fault { summary, evidence } => (summary, evidence),
+        Finding::Fault { summary, evidence, .. } => (summary.clone(), evidence.clone()),
         Finding::Unsupported { instructions } => (
             "the CPU device does not execute its instructions".to_owned(),
             format!("not supported by the CPU device, though a GPU may be: {}", instructions.join(", ")),

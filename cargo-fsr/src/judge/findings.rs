@@ -30,6 +30,8 @@ pub(super) enum Finding {
         summary: String,
         /// Some of them.
         evidence: String,
+        /// Whether a GPU would be as wrong: not so where the CPU device met a limit of its own.
+        conclusive: bool,
     },
     /// It has instructions that the CPU device does not know: no fault of the kernel.
     Unsupported {
@@ -60,6 +62,16 @@ struct FaultLine {
 struct UnsupportedLine {
     instruction: String,
     ptx_line: u32,
+}
+
+/// Kinds of fault that are limits of the CPU device, as they may be.
+const LIMITS: [&str; 3] = ["instruction budget exhausted", "stack overflow", "unsupported"];
+
+impl Finding {
+    /// Whether nothing but the kernel can be at fault.
+    pub(super) fn is_conclusive(&self) -> bool {
+        matches!(self, Self::Fault { conclusive: true, .. })
+    }
 }
 
 /// Reads the last line; `None` where there is none, or where that launch was clean.
@@ -96,7 +108,11 @@ fn understand(line: &str) -> Option<Finding> {
             if line.faults.len() > LISTED {
                 evidence.push(format!("and {} more", line.faults.len() - LISTED));
             }
-            Some(Finding::Fault { summary: format!("{} at {at}", first.kind), evidence: evidence.join("\n") })
+            Some(Finding::Fault {
+                summary: format!("{} at {at}", first.kind),
+                evidence: evidence.join("\n"),
+                conclusive: !LIMITS.contains(&first.kind.as_str()),
+            })
         }
         "unsupported" => {
             let instructions = line.instructions.iter().take(LISTED);
@@ -128,7 +144,8 @@ mod tests {
             written(&[clean, "\n", fault, "\n"]),
             Some(Finding::Fault {
                 summary: "race at source line 3".to_owned(),
-                evidence: "race in k (4 times)".to_owned()
+                evidence: "race in k (4 times)".to_owned(),
+                conclusive: true,
             })
         );
         assert_eq!(

@@ -12,11 +12,12 @@ use fsr_protocol::{
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 
+use super::description;
 use super::device::{Device, Identity, Loaded, is_usable_after};
 use super::evidence::{self, Place};
-use super::findings;
+use super::findings::{self, Finding};
 use super::lock::DeviceLock;
-use super::options::HostJudgeOptions;
+use super::options::{Extent, HostJudgeOptions};
 use super::process::{HostProcess, HostProgram, RequestError};
 use super::reference::Reference;
 use super::session::Session;
@@ -79,8 +80,12 @@ pub struct HostJudge {
     sets: SetId,
     /// Device memory is short: only one case's inputs are kept there.
     lean: bool,
+    /// Which cases it executes.
+    executed: Vec<bool>,
     /// Some kernel was launched and ended: the launch code works.
     proven: bool,
+    /// What the CPU device said of the last candidate.
+    finding: Option<Finding>,
     /// Modules that are needed at once.
     pub(super) modules: usize,
     /// Bytes per nanosecond of a copy, by bytes moved.
@@ -103,7 +108,9 @@ impl HostJudge {
             turn: 0,
             sets: 0,
             lean: false,
+            executed: Vec::new(),
             proven: false,
+            finding: None,
             modules: 0,
             bandwidths: BTreeMap::new(),
             split: Split::default(),
@@ -124,7 +131,8 @@ impl HostJudge {
         let mut session = Session::create(&self.options.roots, FIRST_ROOM)?;
         let mut reference = self.start_reference(&session)?;
         let description = reference.describe()?;
-        check_description(&description)?;
+        description::check(&description)?;
+        self.executed = description::executed(self.options.extent, &description.cases);
         let room = self.room(&description.cases);
         if !session.has_room(room) {
             drop(reference);
@@ -151,18 +159,25 @@ impl HostJudge {
 
         // One set of each case now, so that a fault of the spec shows before anyone is asked for a kernel; the others
         // while the first answers are awaited.
-        let names: Vec<String> = bench.cases.iter().map(|case| case.name.clone()).collect();
-        self.pool = Vec::new();
-        for (case, name) in (0..).zip(&names) {
-            let set = self.make_set(case, name, false)?;
-            self.pool.push(vec![set]);
+        let executed: Vec<(CaseId, String)> = (0..)
+            .zip(&bench.cases)
+            .filter(|(id, _)| self.executes(*id))
+            .map(|(id, case)| (id, case.name.clone()))
+            .collect();
+        self.pool = vec![Vec::new(); bench.cases.len()];
+        for (case, name) in &executed {
+            let set = self.make_set(*case, name, false)?;
+            self.pool[*case as usize].push(set);
         }
         let firsts: Vec<SetId> = self.pool.iter().filter_map(|sets| sets.first().copied()).collect();
         let tolerance = self.options.tolerance;
+        let whole = self.options.extent == Extent::All;
         let (reference, session) = self.referee()?;
         reference.settle()?;
-        lint::check(reference, session.share(), &bench.cases, &firsts, tolerance)?;
-        for (case, name) in (0..).zip(&names) {
+        if whole {
+            lint::check(reference, session.share(), &bench.cases, &firsts, tolerance)?;
+        }
+        for (case, name) in executed.iter().map(|(case, name)| (*case, name)) {
             for _ in 1..self.options.pool {
                 let set = self.make_set(case, name, false)?;
                 self.pool[case as usize].push(set);
@@ -193,7 +208,35 @@ impl HostJudge {
             let filled = case.buffers.iter().filter(|buffer| buffer.role != BufferRole::Output);
             sets * filled.map(|buffer| buffer.bytes()).sum::<u64>() + SLOTS * all
         };
-        cases.iter().map(of_case).sum()
+        (0..).zip(cases).filter(|(id, _)| self.executes(*id)).map(|(_, case)| of_case(case)).sum()
+    }
+
+    /// Whether a case is executed at all.
+    pub(super) fn executes(&self, case: CaseId) -> bool {
+        self.executed.get(case as usize).copied().unwrap_or(false)
+    }
+
+    /// How many cases are executed, as far as that is known.
+    pub fn extent(&self) -> usize {
+        self.executed.iter().filter(|executed| **executed).count()
+    }
+
+    /// Executes a case no more.
+    pub(super) fn leave_out(&mut self, name: &str) {
+        let at = self.bench.as_ref().and_then(|bench| bench.cases.iter().position(|case| case.name == name));
+        if let Some(executed) = at.and_then(|at| self.executed.get_mut(at)) {
+            *executed = false;
+        }
+    }
+
+    /// What the CPU device said of the last candidate that it was given.
+    pub(super) fn finding(&self) -> Option<&Finding> {
+        self.finding.as_ref()
+    }
+
+    /// A candidate's turn begins.
+    pub(super) fn forget_finding(&mut self) {
+        self.finding = None;
     }
 
     /// Device and cases; starts everything on the first call.
@@ -304,7 +347,7 @@ impl HostJudge {
             (None, Some(bench)) => &bench.cases,
             (None, None) => &cases,
         };
-        if let Some(difference) = difference(known, &cases) {
+        if let Some(difference) = description::difference(known, &cases) {
             return Err(JudgeError::HostCode(format!(
                 "the cases are not the same in every run: {difference}; they must not depend on time, chance or the \
                  device"
@@ -333,7 +376,7 @@ impl HostJudge {
             return Err(Stop::Device(error.into_fault(Role::Device)));
         }
         if let Some(failure) = blame(&error) {
-            return Err(Stop::Candidate(self.explained(failure)));
+            return Err(Stop::Candidate(failure));
         }
         Err(match error.into_fault(Role::Device) {
             fault @ JudgeError::Process(_) => Stop::Device(fault),
@@ -342,13 +385,15 @@ impl HostJudge {
     }
 
     /// Adds what the CPU device says of the launch that failed.
-    fn explained(&self, failure: Failure) -> Failure {
+    fn explained(&mut self, stop: Stop) -> Stop {
+        let Stop::Candidate(failure) = stop else { return stop };
         let told = matches!(failure.kind, FailureKind::Launch | FailureKind::Execution);
-        let finding = self.session.as_ref().filter(|_| self.options.findings && told);
-        match finding.and_then(|session| findings::last(&findings::file(session.runtime()))) {
+        let session = self.session.as_ref().filter(|_| self.options.findings && told);
+        self.finding = session.and_then(|session| findings::last(&findings::file(session.runtime())));
+        Stop::Candidate(match &self.finding {
             Some(finding) => evidence::of_finding(failure, finding),
             None => failure,
-        }
+        })
     }
 
     /// Loads a candidate, or finds it loaded.
@@ -422,7 +467,8 @@ impl HostJudge {
                 }
                 error => evidence::of_request(error, Some(place)),
             },
-        )?;
+        );
+        let launched = launched.map_err(|stop| self.explained(stop))?;
         self.proven = true;
         match launched.redzones.as_slice() {
             [] => Ok(launched.nanos),
@@ -459,43 +505,4 @@ impl Judge for HostJudge {
 
 fn no_randomness(error: rand::rand_core::OsError) -> JudgeError {
     JudgeError::Process(format!("the system gives no random numbers: {error}"))
-}
-
-/// Refuses what no candidate could be judged by.
-fn check_description(description: &Description) -> Result<(), JudgeError> {
-    let fault = |what: String| Err(JudgeError::HostCode(what));
-    let cases = &description.cases;
-    if cases.is_empty() {
-        return fault("no case is declared".to_owned());
-    }
-    if !cases.iter().any(|case| case.timed) {
-        return fault("no case is timed: declare at least one size that the kernel is tuned for".to_owned());
-    }
-    for (at, case) in cases.iter().enumerate() {
-        let name = &case.name;
-        if cases[..at].iter().any(|other| other.name == *name) {
-            return fault(format!("two cases are named `{name}`"));
-        }
-        if !case.buffers.iter().any(|buffer| buffer.role != BufferRole::Input) {
-            return fault(format!("case `{name}` has no output"));
-        }
-        for (at, buffer) in case.buffers.iter().enumerate() {
-            if case.buffers[..at].iter().any(|other| other.name == buffer.name) {
-                return fault(format!("case `{name}` has two buffers named `{}`", buffer.name));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn difference(known: &[CaseInfo], now: &[CaseInfo]) -> Option<String> {
-    if known == now {
-        return None;
-    }
-    let differs = known.iter().zip(now).find(|(a, b)| a != b);
-    Some(match differs {
-        Some((a, b)) if a.name == b.name => format!("case `{}` has other buffers or other work", a.name),
-        Some((a, b)) => format!("case `{}` became `{}`", a.name, b.name),
-        None => format!("{} cases became {}", known.len(), now.len()),
-    })
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod cargo;
 mod child;
+mod description;
 mod device;
 mod evidence;
 mod findings;
@@ -14,6 +15,7 @@ mod lock;
 mod options;
 mod process;
 mod reference;
+mod screen;
 mod session;
 mod statistics;
 mod target;
@@ -23,8 +25,9 @@ mod validation;
 pub use cargo::{BuildOptions, CargoFlags, Forward};
 pub use host::{HostJudge, SetSeed};
 pub use lock::DeviceLock;
-pub use options::{Deadlines, HostJudgeOptions, Notice, Sampling};
+pub use options::{Deadlines, Extent, HostJudgeOptions, Notice, Sampling};
 pub use process::{HostProgram, library_path};
+pub use screen::Screened;
 pub use target::{BuiltTarget, HostTarget, TargetKind};
 
 use std::fmt;
@@ -183,6 +186,11 @@ pub trait Judge {
 
     /// Validates on every case: load, run, compare.
     fn validate(&mut self, candidate: &Executable) -> Result<Verdict, JudgeError>;
+
+    /// As [`validate`](Judge::validate), for what the project has already: it is judged, and not screened.
+    fn validate_own(&mut self, kernel: &Executable) -> Result<Verdict, JudgeError> {
+        self.validate(kernel)
+    }
 
     /// Validates on inputs that were made for this call alone: for a new best and for the final check.
     fn validate_fresh(&mut self, candidate: &Executable) -> Result<Verdict, JudgeError> {

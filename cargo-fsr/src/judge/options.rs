@@ -69,6 +69,29 @@ impl Sampling {
     }
 }
 
+/// Which cases a judge executes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All, and the spec is linted by them.
+    All,
+    /// A few small ones, beside a judge that executes all.
+    Small {
+        /// Bytes of all buffers of a case, at most.
+        bytes: u64,
+        /// Operations that a case declares, at most.
+        flops: u64,
+        /// How many cases.
+        cases: usize,
+    },
+}
+
+impl Extent {
+    /// What the CPU device executes within a second or so, with every check.
+    pub fn screen() -> Self {
+        Self::Small { bytes: 4 << 20, flops: 1 << 25, cases: 8 }
+    }
+}
+
 /// Everything that a [`HostJudge`](super::HostJudge) has to know.
 #[derive(Clone)]
 pub struct HostJudgeOptions {
@@ -80,6 +103,8 @@ pub struct HostJudgeOptions {
     pub ordinal: u32,
     /// The spec's tolerance; `None` takes the defaults by dtype.
     pub tolerance: Option<Tolerance>,
+    /// Which cases it executes.
+    pub extent: Extent,
     /// Sets of inputs for each case, made once and used for every candidate.
     pub pool: usize,
     /// Sets of inputs for each case that are made for one [`validate_fresh`](super::Judge::validate_fresh).
@@ -108,6 +133,7 @@ impl HostJudgeOptions {
             device: program,
             ordinal: 0,
             tolerance: None,
+            extent: Extent::All,
             pool: 3,
             fresh: 2,
             deadlines: Deadlines::default(),

@@ -29,6 +29,7 @@ impl HostJudge {
         let count = self.options.fresh.max(1);
         let mut sets = Vec::new();
         for (id, case) in (0..).zip(&cases) {
+            let count = if self.executes(id) { count } else { 0 };
             let made: Result<Vec<SetId>, JudgeError> =
                 (0..count).map(|_| self.make_set(id, &case.name, true)).collect();
             sets.push(made?);
@@ -50,6 +51,7 @@ impl HostJudge {
         cases: &[CaseInfo],
         sets: &[Vec<SetId>],
     ) -> Result<Verdict, JudgeError> {
+        self.forget_finding();
         Ok(match self.twice(|judge| judge.examine(candidate, cases, sets))? {
             Ok(validation) => Verdict::Valid(validation),
             Err(failure) => Verdict::Invalid(failure),
@@ -70,10 +72,13 @@ impl HostJudge {
         let began = Instant::now();
         let mut errors = Vec::new();
         for ((id, case), sets) in (0..).zip(cases).zip(sets) {
+            if !self.executes(id) {
+                continue;
+            }
             let place = Place {
                 case,
                 passed: errors.len(),
-                cases: cases.len(),
+                cases: self.extent(),
                 launches: 0,
                 course: Course::Validation,
             };

@@ -205,6 +205,9 @@ impl<'a> Referee<'a> {
                 effects.may_go_on()?;
                 let judge = self.judge()?;
                 let verdict = match purpose {
+                    Purpose::Trial if matches!(origin, Origin::Baseline | Origin::Previous(_)) => {
+                        judge.validate_own(executable)?
+                    }
                     Purpose::Trial => judge.validate(executable)?,
                     Purpose::Duel | Purpose::Final => judge.validate_fresh(executable)?,
                 };

@@ -333,6 +333,9 @@ impl Device {
                         note_pid(Command::new("sleep").arg("1000").spawn().unwrap().id());
                         sleep_for_ever();
                     }
+                    "hangs-on-the-cpu-device" if self.behaviour == "cpu-device" && case == 0 => {
+                        sleep_for_ever()
+                    }
                     "exits" => {
                         eprintln!("thread 'main' panicked: attempt to divide by zero");
                         std::process::exit(101);
@@ -347,6 +350,24 @@ impl Device {
                     "panics" => {
                         return Some(Reply::Failed(HostError::HostCode {
                             message: "panicked at src/launch.rs:7:5: CUDA_ERROR_INVALID_VALUE".to_owned(),
+                        }));
+                    }
+                    "races" | "spins" | "is-strange" if self.behaviour == "cpu-device" => {
+                        let line = match does.as_str() {
+                            "is-strange" => {
+                                r#"{"verdict":"unsupported","instructions":[{"instruction":"wgmma.fence","ptx_line":9}]}"#
+                            }
+                            "spins" => {
+                                r#"{"verdict":"fault","faults":[{"kind":"instruction budget exhausted","message":"too long","ptx_line":7,"source_line":null,"occurrences":1}]}"#
+                            }
+                            _ => {
+                                r#"{"verdict":"fault","faults":[{"kind":"race","message":"race in twice at ptx line 7","ptx_line":7,"source_line":null,"occurrences":1}]}"#
+                            }
+                        };
+                        let report = std::env::var_os("FSR_SIM_REPORT").unwrap();
+                        fs::write(report, format!("{line}\n")).unwrap();
+                        return Some(Reply::Failed(HostError::Execution {
+                            message: "CUDA_ERROR_ILLEGAL_ADDRESS".to_owned(),
                         }));
                     }
                     "faults" => {

@@ -8,6 +8,7 @@
 mod candidates;
 mod fake;
 mod programs;
+mod screen;
 mod targets;
 
 use std::fs;

@@ -1,6 +1,6 @@
 //! What executes: a GPU, which these tests have not, or the CPU device.
 
-use crate::support::{ANSWERS, Project};
+use crate::support::{ANSWERS, Project, Run};
 
 #[test]
 fn the_cpu_device_steps_in_where_there_is_no_gpu_and_says_so() {
@@ -94,5 +94,53 @@ fn what_the_cpu_device_finds_is_in_the_next_prompt() {
     for told in ["out of bounds", "PTX line", "ptx line", "st.global.f32", "by thread (", "of global memory"]
     {
         assert!(prompt.contains(told), "{told} is not in\n{prompt}");
+    }
+}
+
+/// A project beside a device that passes for a GPU: the CPU device under a name that is not marked as simulated.
+fn beside_a_gpu(project: &Project, words: &str) -> Run {
+    let profile = include_str!("../../../fsr-sim/profiles/h200.toml").replace(" (simulated)", "");
+    project.write("../gpu.toml", profile);
+    project
+        .fsr(words)
+        .beside_cpu_device()
+        .on_cpu_device()
+        .env("FSR_SIM_DEVICE", project.path("../gpu.toml"))
+        .env("CUDA_VISIBLE_DEVICES", "0")
+}
+
+#[test]
+fn candidates_meet_the_cpu_device_before_the_gpu() {
+    let project = Project::new("device-screen");
+    // Right on every device that runs one warp after the other, and a race all the same.
+    let good = ANSWERS[3];
+    let racy = good.replace(
+        "if (i < n) y[i] = fmaf(a, x[i], y[i]);",
+        "__shared__ float kept[BLOCK];\n    kept[threadIdx.x] = i < n ? x[i] : 0.0f;\n    float other = \
+         kept[BLOCK - 1 - threadIdx.x];\n    if (i < n) y[i] = fmaf(a, other == 1234.5f ? other : x[i], y[i]);",
+    );
+    assert_ne!(racy, good);
+    project.answers(&[&racy, good]);
+    beside_a_gpu(&project, "tune --candidates 1 --rounds 2 -v")
+        .succeeds()
+        .says("Screen 3 of 3 cases are small: candidates meet the CPU device there first")
+        .says("Not valid r1-c1 [BLOCK=64 PER_THREAD=1]: race at ")
+        .says("Stored saxpy sm_90: r2-c1");
+    let prompt = &project.asked()[1];
+    for told in
+        ["race in saxpy", "ptx line", "by thread (", "found by executing it with every memory access checked"]
+    {
+        assert!(prompt.contains(told), "{told} is not in\n{prompt}");
+    }
+
+    // Without it the race is not found, since the results are right.
+    for (words, setting) in [(" --no-screen", ""), ("", "screen = false\n")] {
+        let project = Project::new("device-no-screen");
+        project.answers(&[&racy]);
+        project.write("fsr.toml", setting.to_owned() + &project.read("fsr.toml"));
+        beside_a_gpu(&project, &format!("tune --candidates 1 --rounds 1 -v{words}"))
+            .succeeds()
+            .says_nothing_of("Screen")
+            .says_nothing_of("race at");
     }
 }

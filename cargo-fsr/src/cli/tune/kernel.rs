@@ -16,7 +16,7 @@ use crate::config::ModelConfig;
 use crate::entry::{self, Carried};
 use crate::exit::Exit;
 use crate::journal::{self, FileJournal, Journal, JournalError, Record};
-use crate::judge::{Executable, HostJudge, Judge, Verdict};
+use crate::judge::{Executable, Judge, Verdict};
 use crate::model::Origin;
 use crate::project::{HostSource, Package};
 use crate::search::answer;
@@ -39,7 +39,7 @@ pub enum Tuned {
 
 /// What compiles and executes: the machine, or a recording.
 enum Rig {
-    Machine { compiler: Box<NvrtcCompiler>, judge: Box<HostJudge> },
+    Machine { compiler: Box<NvrtcCompiler>, judge: Box<dyn Judge> },
     Recorded(RecordedOnly),
 }
 
@@ -344,7 +344,8 @@ impl Tuning<'_> {
         let _: HostSource = self.project.host_source(package, kernel)?;
         let compiler = rig::compiler(self.config, self.project, package, self.args.locking, self.shell)?;
         let host = rig::host(self.project, package, kernel, self.shell, self.interrupt)?;
-        let mut judge = self.devices.judge(&host, kernel)?;
+        let screened = !self.args.no_screen && self.config.screen.unwrap_or(true);
+        let mut judge = self.devices.search_judge(&host, kernel, screened)?;
         let device = judge.bench()?.device;
         let (major, minor) = device.compute_capability;
         let archs = &package.spec.archs;
@@ -356,7 +357,7 @@ impl Tuning<'_> {
                 format!("add \"sm_{major}{minor}\" to `arch` in {}", package.spec.manifest.display()),
             )
         })?;
-        Ok((Rig::Machine { compiler: Box::new(compiler), judge: Box::new(judge) }, arch))
+        Ok((Rig::Machine { compiler: Box::new(compiler), judge }, arch))
     }
 }
 
