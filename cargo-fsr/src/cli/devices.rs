@@ -10,6 +10,7 @@ use fsr_protocol::{DeviceFacts, Tolerance};
 
 use super::rig::{Host, Interrupt};
 use super::{CommandError, Shell};
+use crate::compile::NvrtcCompiler;
 use crate::config::{Config, cache_dir};
 use crate::device::{self, DeviceChoice, Driver, LibraryError, Source};
 use crate::exit::Exit;
@@ -21,6 +22,17 @@ use crate::scratch::Scratch;
 
 /// Warp instructions that a small case may take on the CPU device: some seconds.
 const SCREEN_BUDGET: &str = "268435456";
+
+/// What is judged.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// Runs it.
+    pub host: &'a Host,
+    /// Its spec.
+    pub kernel: &'a KernelSpec,
+    /// Leads from its PTX to its source.
+    pub lines: &'a Arc<NvrtcCompiler>,
+}
 
 /// The devices of one command.
 pub struct Devices<'a> {
@@ -51,9 +63,9 @@ impl<'a> Devices<'a> {
     }
 
     /// A judge of one kernel whose device has answered.
-    pub fn judge(&self, host: &Host, kernel: &KernelSpec) -> Result<HostJudge, CommandError> {
+    pub fn judge(&self, subject: Subject<'_>) -> Result<HostJudge, CommandError> {
         match &self.choice {
-            DeviceChoice::Cuda { ordinal } => self.gpu(host, kernel, *ordinal)?.map_err(|reason| {
+            DeviceChoice::Cuda { ordinal } => self.gpu(subject, *ordinal)?.map_err(|reason| {
                 CommandError::new(
                     Exit::Environment,
                     reason,
@@ -61,10 +73,10 @@ impl<'a> Devices<'a> {
                      bundle DIR` takes the search to a machine that has one",
                 )
             }),
-            DeviceChoice::Sim { profile } => self.sim(host, kernel, profile.as_deref()),
+            DeviceChoice::Sim { profile } => self.sim(subject, profile.as_deref()),
             DeviceChoice::Auto => {
                 if self.no_gpu.get().is_none() {
-                    match self.gpu(host, kernel, 0)? {
+                    match self.gpu(subject, 0)? {
                         Ok(judge) => return Ok(judge),
                         Err(reason) => {
                             self.shell.warn(format_args!(
@@ -74,25 +86,20 @@ impl<'a> Devices<'a> {
                         }
                     }
                 }
-                self.sim(host, kernel, None)
+                self.sim(subject, None)
             }
         }
     }
 
     /// A judge for a search. Before a GPU stands a screen of small cases on the CPU device, if that is wanted and can
     /// be had.
-    pub fn search_judge(
-        &self,
-        host: &Host,
-        kernel: &KernelSpec,
-        screened: bool,
-    ) -> Result<Box<dyn Judge>, CommandError> {
-        let mut judge = self.judge(host, kernel)?;
+    pub fn search_judge(&self, subject: Subject<'_>, screened: bool) -> Result<Box<dyn Judge>, CommandError> {
+        let mut judge = self.judge(subject)?;
         let gpu = judge.bench()?.device;
         if gpu.modelled || !screened {
             return Ok(Box::new(judge));
         }
-        let mut screen = match self.screen(host, kernel, &gpu) {
+        let mut screen = match self.screen(subject, &gpu) {
             Ok(screen) => screen,
             Err(error) if error.exit() == Exit::Interrupted => return Err(error),
             Err(error) => {
@@ -125,17 +132,17 @@ impl<'a> Devices<'a> {
     }
 
     /// Small cases on the CPU device, in the shape of a GPU.
-    fn screen(&self, host: &Host, kernel: &KernelSpec, gpu: &DeviceFacts) -> Result<HostJudge, CommandError> {
+    fn screen(&self, subject: Subject<'_>, gpu: &DeviceFacts) -> Result<HostJudge, CommandError> {
         let driver = self.driver()?;
         let profile = self.shape(gpu).map_err(JudgeError::Io)?;
-        let mut program = host.program(std::slice::from_ref(&driver.folder))?;
+        let mut program = subject.host.program(std::slice::from_ref(&driver.folder))?;
         program.envs.push(("FSR_SIM_DEVICE".into(), profile.into()));
         for (name, value) in [("FSR_SIM_LEVEL", "full"), ("FSR_SIM_BUDGET", SCREEN_BUDGET)] {
             if std::env::var_os(name).is_none() {
                 program.envs.push((name.into(), value.into()));
             }
         }
-        let mut options = self.options(program, host.program(&[])?, kernel);
+        let mut options = self.options(program, subject.host.program(&[])?, subject);
         options.findings = true;
         options.extent = Extent::screen();
         options.pool = 1;
@@ -159,14 +166,9 @@ impl<'a> Devices<'a> {
     }
 
     /// The inner error says why there is no GPU.
-    fn gpu(
-        &self,
-        host: &Host,
-        kernel: &KernelSpec,
-        ordinal: u32,
-    ) -> Result<Result<HostJudge, String>, CommandError> {
-        let program = host.program(&[])?;
-        let mut options = self.options(program.clone(), program, kernel);
+    fn gpu(&self, subject: Subject<'_>, ordinal: u32) -> Result<Result<HostJudge, String>, CommandError> {
+        let program = subject.host.program(&[])?;
+        let mut options = self.options(program.clone(), program, subject);
         options.ordinal = ordinal;
         options.locks = Some(DeviceLock::folder());
         let mut judge = HostJudge::new(options);
@@ -177,18 +179,13 @@ impl<'a> Devices<'a> {
         }
     }
 
-    fn sim(
-        &self,
-        host: &Host,
-        kernel: &KernelSpec,
-        profile: Option<&str>,
-    ) -> Result<HostJudge, CommandError> {
+    fn sim(&self, subject: Subject<'_>, profile: Option<&str>) -> Result<HostJudge, CommandError> {
         let driver = self.driver()?;
-        let mut device = host.program(std::slice::from_ref(&driver.folder))?;
+        let mut device = subject.host.program(std::slice::from_ref(&driver.folder))?;
         if let Some(profile) = profile {
             device.envs.push(("FSR_SIM_DEVICE".into(), profile.into()));
         }
-        let mut options = self.options(device, host.program(&[])?, kernel);
+        let mut options = self.options(device, subject.host.program(&[])?, subject);
         options.findings = true;
         let mut judge = HostJudge::new(options);
         judge.bench()?;
@@ -232,10 +229,11 @@ impl<'a> Devices<'a> {
         self.driver().map(|driver| driver.library.clone())
     }
 
-    fn options(&self, device: HostProgram, reference: HostProgram, kernel: &KernelSpec) -> HostJudgeOptions {
+    fn options(&self, device: HostProgram, reference: HostProgram, subject: Subject<'_>) -> HostJudgeOptions {
         let mut options = HostJudgeOptions::new(device);
         options.reference = reference;
-        options.tolerance = kernel.tolerance.map(|own| Tolerance { rtol: own.rtol, atol: own.atol });
+        options.lines = Some(subject.lines.clone());
+        options.tolerance = subject.kernel.tolerance.map(|own| Tolerance { rtol: own.rtol, atol: own.atol });
         options.interrupt = self.interrupt.clone();
         let shell = self.shell.clone();
         options.notice = Arc::new(move |text| shell.note("Waiting", text));

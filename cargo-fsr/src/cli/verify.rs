@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fsr_build::store::{Status, write_entry};
 
 use super::args::Verify;
-use super::devices::Devices;
+use super::devices::{Devices, Subject};
 use super::rig::{self, Interrupt};
 use super::tune::Place;
 use super::{CommandError, Shell, here};
@@ -41,13 +41,16 @@ pub fn run(args: Verify, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Ex
             }
             false => None,
         };
-        let compiler = rig::compiler(&config, &project, package, args.locking, shell)?;
+        let compiler = Arc::new(rig::compiler(&config, &project, package, args.locking, shell)?);
         let mut judge = match args.no_device {
             true => None,
-            false => Some(devices.judge(&rig::host(&project, package, kernel, shell, interrupt)?, kernel)?),
+            false => {
+                let host = rig::host(&project, package, kernel, shell, interrupt)?;
+                Some(devices.judge(Subject { host: &host, kernel, lines: &compiler })?)
+            }
         };
         let mut verifier =
-            Verifier { compiler: &compiler, judge: judge.as_mut().map(|judge| judge as &mut dyn Judge) };
+            Verifier { compiler: &*compiler, judge: judge.as_mut().map(|judge| judge as &mut dyn Judge) };
         for state in package.examine_in(kernel, |arch| place.paths(package, &kernel.name, arch)) {
             let subject = format!("{} {} {}", package.spec.package, kernel.name, state.arch);
             match one(&args, state, &subject, &mut verifier, shell)? {

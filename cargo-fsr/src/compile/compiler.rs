@@ -3,6 +3,7 @@
 //! Check, compile, normalize: a candidate that fails in any of the three is a result, never an error. A process that
 //! a candidate brought down is replaced, and the others go on.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use fsr_build::spec::{Arch, CudaVersion};
 
 use super::include;
+use super::lines::{self as places, LineTable, Lines};
 use super::messages;
 use super::protocol::{Done, End, Job, Limits};
 use super::ptx;
@@ -20,6 +22,9 @@ use super::{CompileFailure, CompileFailureKind, CompileRequest, Compiled, Compil
 
 /// What a candidate is called in messages and in `__FILE__`. One name for all, so that it leaves no trace in the PTX.
 pub const SOURCE_NAME: &str = "kernel.cu";
+
+/// Compilations that are remembered.
+const REMEMBERED: usize = 256;
 
 /// A process that compiled for this long is replaced before its limit on processor time (an hour) can strike.
 const RETIRE: Duration = Duration::from_secs(1200);
@@ -33,6 +38,8 @@ pub struct NvrtcCompiler {
     ready: Ready,
     pool: Mutex<Pool>,
     freed: Condvar,
+    /// What was compiled of late, with the digest of its PTX: for whoever asks for lines.
+    made: Mutex<VecDeque<(String, CompileRequest)>>,
 }
 
 #[derive(Debug, Default)]
@@ -60,7 +67,7 @@ impl NvrtcCompiler {
             });
         }
         let pool = Mutex::new(Pool { idle: vec![worker], busy: 0 });
-        Ok(Self { toolchain, program, limits, ready, pool, freed: Condvar::new() })
+        Ok(Self { toolchain, program, limits, ready, pool, freed: Condvar::new(), made: Mutex::default() })
     }
 
     /// What it compiles with.
@@ -226,6 +233,13 @@ impl NvrtcCompiler {
         }
     }
 
+    fn remember(&self, request: &CompileRequest, compiled: &Compiled) {
+        let Compiled::Ptx(ptx) = compiled else { return };
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.truncate(REMEMBERED - 1);
+        made.push_front((digest(&ptx.text), request.clone()));
+    }
+
     fn broken(&self, what: String) -> CompilerError {
         CompilerError::Broken { library: self.toolchain.library.display().to_string(), what }
     }
@@ -246,24 +260,17 @@ impl Compiler for NvrtcCompiler {
     fn compile(&self, request: &CompileRequest) -> Result<Compiled, CompilerError> {
         self.check_target(&request.arch)?;
         let flags = flags(request)?;
-        let source = lines(&request.source);
-        let headers: Vec<(String, String)> =
-            request.headers.iter().map(|(name, text)| (name.clone(), lines(text))).collect();
-        if let Some(log) = self.check(&source, &headers)? {
+        let job = job(request, &flags);
+        let headers = &job.headers[1..];
+        if let Some(log) = self.check(&job.source, headers)? {
             return Ok(failed(CompileFailureKind::Refused, log));
         }
-        let (prelude, text) = source::PRELUDE;
-        let mut in_memory = vec![(prelude.to_owned(), text.to_owned())];
-        in_memory.extend(headers);
-        let mut options = flags.clone();
-        options.extend([
-            format!("--pre-include={prelude}"),
-            // Redefinition of a macro: of the prelude's, by sources that bring their own.
-            "--diag-suppress=47".to_owned(),
-        ]);
-        let job = Job { name: SOURCE_NAME.to_owned(), source, headers: in_memory, options };
         match self.run(&job)? {
-            Ok(done) => self.finish(request, flags, done),
+            Ok(done) => {
+                let compiled = self.finish(request, flags, done)?;
+                self.remember(request, &compiled);
+                Ok(compiled)
+            }
             Err(Lost::TimedOut) => {
                 let log = format!(
                     "the compiler did not end within {} s and was killed: less unrolling, shallower templates, no heavy constexpr\n",
@@ -280,6 +287,47 @@ impl Compiler for NvrtcCompiler {
             }
         }
     }
+}
+
+impl Lines for NvrtcCompiler {
+    fn lines(&self, ptx: &str) -> Option<LineTable> {
+        let wanted = digest(ptx);
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let request = made.iter().find(|(digest, _)| *digest == wanted)?.1.clone();
+        drop(made);
+        let mut flags = flags(&request).ok()?;
+        flags.push("--generate-line-info".to_owned());
+        let job = job(&request, &flags);
+        // What was compiled once was checked then.
+        let raw = self.run(&job).ok()?.ok()?.ptx?;
+        let headers = job.headers[1..].iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let sources: Vec<(&str, &str)> =
+            [(SOURCE_NAME, job.source.as_str())].into_iter().chain(headers).collect();
+        places::table(&raw, ptx, &sources)
+    }
+}
+
+/// What a compiler process is given. The prelude is the first header, those of the spec follow.
+fn job(request: &CompileRequest, flags: &[String]) -> Job {
+    let (prelude, text) = source::PRELUDE;
+    let own = request.headers.iter().map(|(name, text)| (name.clone(), lines(text)));
+    let mut options = flags.to_vec();
+    options.extend([
+        format!("--pre-include={prelude}"),
+        // Redefinition of a macro: of the prelude's, by sources that bring their own.
+        "--diag-suppress=47".to_owned(),
+    ]);
+    Job {
+        name: SOURCE_NAME.to_owned(),
+        source: lines(&request.source),
+        headers: [(prelude.to_owned(), text.to_owned())].into_iter().chain(own).collect(),
+        options,
+    }
+}
+
+fn digest(text: &str) -> String {
+    use sha2::{Digest, Sha256};
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// One running process, counted; another may start when it is dropped.

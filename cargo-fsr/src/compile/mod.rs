@@ -8,6 +8,7 @@ pub mod child;
 mod compiler;
 mod confine;
 mod include;
+mod lines;
 mod messages;
 mod nvrtc;
 mod protocol;
@@ -17,6 +18,7 @@ pub mod toolchain;
 mod worker;
 
 pub use compiler::{NvrtcCompiler, SOURCE_NAME};
+pub use lines::{LineTable, Lines, SourceLine};
 pub use protocol::Limits;
 
 use fsr_build::spec::{Arch, CudaVersion};

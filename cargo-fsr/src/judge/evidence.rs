@@ -7,7 +7,6 @@ use std::fmt::{self, Write};
 
 use fsr_protocol::{BufferInfo, CaseInfo, Comparison, HostError, OutputComparison, RedzoneHit, Tolerance};
 
-use super::findings::Finding;
 use super::process::RequestError;
 use super::{Failure, FailureKind};
 use crate::paths;
@@ -111,14 +110,7 @@ pub fn of_request(error: &RequestError, place: Option<Place<'_>>) -> Option<Fail
 }
 
 /// What the CPU device found takes the place of the driver's word, which names an error code at best.
-pub fn of_finding(failure: Failure, finding: &Finding) -> Failure {
-    let (summary, found) = match finding {
-        Finding::Fault { summary, evidence, .. } => (summary.clone(), evidence.clone()),
-        Finding::Unsupported { instructions } => (
-            "the CPU device does not execute its instructions".to_owned(),
-            format!("not supported by the CPU device, though a GPU may be: {}", instructions.join(", ")),
-        ),
-    };
+pub fn of_finding(failure: Failure, (summary, found): (String, String)) -> Failure {
     // The first line says where in the judge's course it was.
     let place = failure.evidence.lines().next().filter(|_| failure.case.is_some()).unwrap_or_default();
     let evidence = [place, &found].join("\n").trim().to_owned();

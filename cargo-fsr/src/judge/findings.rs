@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::compile::{LineTable, SourceLine};
+
 /// Names the file to the CPU device.
 pub(super) const VARIABLE: &str = "FSR_SIM_REPORT";
 /// The last line lies within so many bytes of the end: a fault takes some hundred, and few of them are listed.
@@ -24,15 +26,8 @@ pub(super) fn file(runtime: &Path) -> PathBuf {
 /// What the last launch came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
-    /// It did something that it must not do.
-    Fault {
-        /// The first fault in a line.
-        summary: String,
-        /// Some of them.
-        evidence: String,
-        /// Whether a GPU would be as wrong: not so where the CPU device met a limit of its own.
-        conclusive: bool,
-    },
+    /// It did something that it must not do; the first fault ended it.
+    Faults(Vec<Fault>),
     /// It has instructions that the CPU device does not know: no fault of the kernel.
     Unsupported {
         /// Which.
@@ -44,17 +39,23 @@ pub(super) enum Finding {
 struct Line {
     verdict: String,
     #[serde(default)]
-    faults: Vec<FaultLine>,
+    faults: Vec<Fault>,
     #[serde(default)]
     instructions: Vec<UnsupportedLine>,
 }
 
-#[derive(Deserialize)]
-struct FaultLine {
+/// One fault, at one instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Fault {
     kind: String,
+    /// All of it in words.
     message: String,
     ptx_line: u32,
+    /// Where the PTX itself has line information.
     source_line: Option<u32>,
+    /// Of a race: the earlier access.
+    #[serde(default)]
+    other_ptx_line: Option<u32>,
     occurrences: u64,
 }
 
@@ -64,13 +65,64 @@ struct UnsupportedLine {
     ptx_line: u32,
 }
 
-/// Kinds of fault that are limits of the CPU device, as they may be.
+/// Kinds of fault that may be limits of the CPU device.
 const LIMITS: [&str; 3] = ["instruction budget exhausted", "stack overflow", "unsupported"];
 
 impl Finding {
     /// Whether nothing but the kernel can be at fault.
     pub(super) fn is_conclusive(&self) -> bool {
-        matches!(self, Self::Fault { conclusive: true, .. })
+        match self {
+            Self::Faults(faults) => {
+                faults.first().is_some_and(|fault| !LIMITS.contains(&fault.kind.as_str()))
+            }
+            Self::Unsupported { .. } => false,
+        }
+    }
+
+    /// A line of summary, and evidence. The table leads to the source where the PTX does not.
+    pub(super) fn words(&self, table: Option<&LineTable>) -> (String, String) {
+        match self {
+            Self::Faults(faults) => {
+                let mut evidence: Vec<String> =
+                    faults.iter().take(LISTED).map(|fault| fault.words(table)).collect();
+                if faults.len() > LISTED {
+                    evidence.push(format!("and {} more", faults.len() - LISTED));
+                }
+                (faults.first().map(|first| first.summary(table)).unwrap_or_default(), evidence.join("\n"))
+            }
+            Self::Unsupported { instructions } => (
+                "the CPU device does not execute its instructions".to_owned(),
+                format!("not supported by the CPU device, though a GPU may be: {}", instructions.join(", ")),
+            ),
+        }
+    }
+}
+
+impl Fault {
+    fn summary(&self, table: Option<&LineTable>) -> String {
+        let Self { kind, ptx_line, .. } = self;
+        match (self.source_line, table.and_then(|table| table.source(*ptx_line))) {
+            (_, Some(at)) => format!("{kind} at {}:{}", at.file, at.line),
+            (Some(line), None) => format!("{kind} at source line {line}"),
+            (None, None) => format!("{kind} at PTX line {ptx_line}"),
+        }
+    }
+
+    fn words(&self, table: Option<&LineTable>) -> String {
+        let mut words = self.message.clone();
+        if self.occurrences > 1 && !words.ends_with("times)") {
+            words.push_str(&format!(" ({} times)", self.occurrences));
+        }
+        let mut place = |line: u32, what: &str| {
+            if let Some(SourceLine { file, line, text }) = table.and_then(|table| table.source(line)) {
+                words.push_str(&format!("\n  {what}{file}:{line}: `{text}`"));
+            }
+        };
+        place(self.ptx_line, "");
+        if let Some(other) = self.other_ptx_line {
+            place(other, "races with ");
+        }
+        words
     }
 }
 
@@ -90,30 +142,7 @@ pub(super) fn last(file: &Path) -> Option<Finding> {
 fn understand(line: &str) -> Option<Finding> {
     let line: Line = serde_json::from_str(line).ok()?;
     match line.verdict.as_str() {
-        "fault" => {
-            let first = line.faults.first()?;
-            let at = match first.source_line {
-                Some(source) => format!("source line {source}"),
-                None => format!("PTX line {}", first.ptx_line),
-            };
-            let mut evidence: Vec<String> = line
-                .faults
-                .iter()
-                .take(LISTED)
-                .map(|fault| match fault.occurrences {
-                    0 | 1 => fault.message.clone(),
-                    times => format!("{} ({times} times)", fault.message),
-                })
-                .collect();
-            if line.faults.len() > LISTED {
-                evidence.push(format!("and {} more", line.faults.len() - LISTED));
-            }
-            Some(Finding::Fault {
-                summary: format!("{} at {at}", first.kind),
-                evidence: evidence.join("\n"),
-                conclusive: !LIMITS.contains(&first.kind.as_str()),
-            })
-        }
+        "fault" if !line.faults.is_empty() => Some(Finding::Faults(line.faults)),
         "unsupported" => {
             let instructions = line.instructions.iter().take(LISTED);
             let named = instructions.map(|it| format!("`{}` (PTX line {})", it.instruction, it.ptx_line));
@@ -140,14 +169,11 @@ mod tests {
             last(&path)
         };
         assert_eq!(written(&[fault, "\n", clean, "\n"]), None);
-        assert_eq!(
-            written(&[clean, "\n", fault, "\n"]),
-            Some(Finding::Fault {
-                summary: "race at source line 3".to_owned(),
-                evidence: "race in k (4 times)".to_owned(),
-                conclusive: true,
-            })
-        );
+        let found = written(&[clean, "\n", fault, "\n"]).unwrap();
+        assert!(found.is_conclusive());
+        assert_eq!(found.words(None), ("race at source line 3".to_owned(), "race in k (4 times)".to_owned()));
+        let budget = written(&[&fault.replace("race", "instruction budget exhausted"), "\n"]).unwrap();
+        assert!(!budget.is_conclusive());
         assert_eq!(
             written(&[clean, "\n", unsupported, "\n"]),
             Some(Finding::Unsupported { instructions: vec!["`wgmma.fence` (PTX line 9)".to_owned()] })

@@ -385,15 +385,14 @@ impl HostJudge {
     }
 
     /// Adds what the CPU device says of the launch that failed.
-    fn explained(&mut self, stop: Stop) -> Stop {
+    fn explained(&mut self, stop: Stop, candidate: &Executable) -> Stop {
         let Stop::Candidate(failure) = stop else { return stop };
         let told = matches!(failure.kind, FailureKind::Launch | FailureKind::Execution);
         let session = self.session.as_ref().filter(|_| self.options.findings && told);
         self.finding = session.and_then(|session| findings::last(&findings::file(session.runtime())));
-        Stop::Candidate(match &self.finding {
-            Some(finding) => evidence::of_finding(failure, finding),
-            None => failure,
-        })
+        let Some(finding) = &self.finding else { return Stop::Candidate(failure) };
+        let table = self.options.lines.as_ref().and_then(|lines| lines.lines(&candidate.ptx));
+        Stop::Candidate(evidence::of_finding(failure, finding.words(table.as_ref())))
     }
 
     /// Loads a candidate, or finds it loaded.
@@ -468,7 +467,7 @@ impl HostJudge {
                 error => evidence::of_request(error, Some(place)),
             },
         );
-        let launched = launched.map_err(|stop| self.explained(stop))?;
+        let launched = launched.map_err(|stop| self.explained(stop, candidate))?;
         self.proven = true;
         match launched.redzones.as_slice() {
             [] => Ok(launched.nanos),

@@ -10,6 +10,7 @@ use fsr_protocol::Tolerance;
 
 use super::process::HostProgram;
 use super::session::Session;
+use crate::compile::Lines;
 
 /// Tells people something while they wait; one line, without an end of line.
 pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
@@ -115,6 +116,8 @@ pub struct HostJudgeOptions {
     pub sampling: Sampling,
     /// The device is the CPU device, which tells why a launch failed.
     pub findings: bool,
+    /// Knows which lines of a source are behind a candidate's PTX.
+    pub lines: Option<Arc<dyn Lines>>,
     /// Folder of the device locks; `None` for a device that needs no turn, such as the CPU.
     pub locks: Option<PathBuf>,
     /// Folders for bulk files, best first.
@@ -139,6 +142,7 @@ impl HostJudgeOptions {
             deadlines: Deadlines::default(),
             sampling: Sampling::default(),
             findings: false,
+            lines: None,
             locks: None,
             roots: Session::default_roots(),
             interrupt: Arc::default(),

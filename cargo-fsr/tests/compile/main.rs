@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use cargo_fsr::compile::toolchain::{self, InstallError, Origin, Places, Settings, Toolchain};
 use cargo_fsr::compile::{
-    CompileFailureKind, CompileRequest, Compiled, Compiler, CompilerError, Limits, NvrtcCompiler, Ptx,
+    CompileFailureKind, CompileRequest, Compiled, Compiler, CompilerError, Limits, Lines, NvrtcCompiler, Ptx,
 };
 
 /// The version that most tests compile with.

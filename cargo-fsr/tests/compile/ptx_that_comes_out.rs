@@ -95,3 +95,55 @@ fn comes_with_warnings_and_their_places() {
               ^
     "#);
 }
+
+/// The text that ships has no line information, and its lines are known all the same.
+#[test]
+fn leads_back_to_the_source() {
+    let source = r#"#include <cooperative_groups.h>
+#include <cuda_fp16.h>
+#include "own.cuh"
+__device__ __noinline__ float apart(float x) {
+    return x * x + 3;
+}
+extern "C" __global__ void k(const half* x, float* y, int n) {
+    __shared__ float s[256];
+    int i = blockIdx.x * 256 + threadIdx.x;
+    s[threadIdx.x] = i < n ? __half2float(x[i]) : 0;
+    cooperative_groups::this_thread_block().sync();
+    for (int m = 0; m < n; m++)
+        y[i] += apart(s[m & 255]) * last(x, n);
+}
+"#;
+    let header = "__device__ float last(const half* x, int n) {\n    return x[n - 1];\n}\n";
+    let request =
+        CompileRequest { headers: vec![("own.cuh".to_owned(), header.to_owned())], ..request(source) };
+    let mut told = Vec::new();
+    for version in [VERSION, "13.0"] {
+        let compiler = NvrtcCompiler::start(toolchain(version), &own_settings(), Limits::default()).unwrap();
+        let ptx = ptx(compiler.compile(&request));
+        assert!(!ptx.text.contains(".loc"));
+        let table = compiler.lines(&ptx.text).unwrap_or_else(|| panic!("{version}: no lines"));
+        let mut seen = std::collections::BTreeSet::new();
+        for (number, line) in (1..).zip(ptx.text.lines()) {
+            let word = line.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
+            let memory = ["ld.global", "st.global", "ld.shared", "st.shared", "bar.sync", "barrier"];
+            if let Some(what) = memory.iter().find(|what| word.starts_with(*what)) {
+                let at = table.source(number).unwrap_or_else(|| panic!("{version}: nothing behind `{line}`"));
+                seen.insert(format!("{what} {}:{} {}", at.file, at.line, at.text));
+            }
+        }
+        let seen: Vec<String> = seen.into_iter().collect();
+        told.push(seen.join("\n"));
+    }
+    insta::assert_snapshot!(told[0], @r"
+    barrier kernel.cu:11 cooperative_groups::this_thread_block().sync();
+    ld.global kernel.cu:10 s[threadIdx.x] = i < n ? __half2float(x[i]) : 0;
+    ld.global kernel.cu:13 y[i] += apart(s[m & 255]) * last(x, n);
+    ld.global own.cuh:2 return x[n - 1];
+    ld.shared kernel.cu:13 y[i] += apart(s[m & 255]) * last(x, n);
+    st.global kernel.cu:13 y[i] += apart(s[m & 255]) * last(x, n);
+    st.shared kernel.cu:10 s[threadIdx.x] = i < n ? __half2float(x[i]) : 0;
+    ");
+    assert!(told.iter().all(|other| *other == told[0]), "{told:#?}");
+    assert_eq!(compiler().lines("never seen"), None);
+}

@@ -111,6 +111,7 @@ pub(crate) fn report_line(kernel: &str, config: LaunchConfig, result: &Result<Re
                         "message": fault.to_string(),
                         "instruction": fault.instruction,
                         "ptx_line": fault.ptx_line,
+                        "other_ptx_line": other_line(fault),
                         "source_file": fault.source.as_ref().map(|s| &s.0),
                         "source_line": fault.source.as_ref().map(|s| s.1),
                         "block": fault.block,
@@ -133,4 +134,12 @@ pub(crate) fn report_line(kernel: &str, config: LaunchConfig, result: &Result<Re
         }
     }
     line
+}
+
+/// Of a race: the line of the earlier access, where it is known.
+fn other_line(fault: &fsr_sim::Fault) -> Option<u32> {
+    match fault.kind {
+        fsr_sim::FaultKind::Race { other_line, .. } if other_line != 0 => Some(other_line),
+        _ => None,
+    }
 }

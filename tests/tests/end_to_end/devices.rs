@@ -91,8 +91,14 @@ fn what_the_cpu_device_finds_is_in_the_next_prompt() {
         .succeeds()
         .says("Not valid r1-c1 [BLOCK=64 PER_THREAD=1]: out of bounds");
     let prompt = &project.asked()[1];
-    for told in ["out of bounds", "PTX line", "ptx line", "st.global.f32", "by thread (", "of global memory"]
-    {
+    for told in [
+        "out of bounds at kernel.cu:5",
+        "ptx line",
+        "st.global.f32",
+        "by thread (",
+        "of global memory",
+        "kernel.cu:5: `if (i < n) y[i + (i > 65000 ? 1 << 27 : 0)] = fmaf(a, x[i], y[i]);`",
+    ] {
         assert!(prompt.contains(told), "{told} is not in\n{prompt}");
     }
 }

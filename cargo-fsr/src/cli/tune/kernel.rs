@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
+use std::sync::Arc;
 
 use fsr_build::spec::{Arch, ComputeCapability, KernelSpec};
 use fsr_build::store::{Entry, read_entry};
@@ -9,6 +10,7 @@ use fsr_build::store::{Entry, read_entry};
 use super::Tuning;
 use super::incumbent::{is_kept, is_known, is_nothing_new, outlasts};
 use super::run::{self, Started};
+use crate::cli::devices::Subject;
 use crate::cli::watch::{Watch, times};
 use crate::cli::{CommandError, rig};
 use crate::compile::{Compiled, Compiler, NvrtcCompiler};
@@ -39,7 +41,7 @@ pub enum Tuned {
 
 /// What compiles and executes: the machine, or a recording.
 enum Rig {
-    Machine { compiler: Box<NvrtcCompiler>, judge: Box<dyn Judge> },
+    Machine { compiler: Arc<NvrtcCompiler>, judge: Box<dyn Judge> },
     Recorded(RecordedOnly),
 }
 
@@ -343,9 +345,11 @@ impl Tuning<'_> {
         // A host target that cargo cannot find is worth saying before a compiler is fetched.
         let _: HostSource = self.project.host_source(package, kernel)?;
         let compiler = rig::compiler(self.config, self.project, package, self.args.locking, self.shell)?;
+        let compiler = Arc::new(compiler);
         let host = rig::host(self.project, package, kernel, self.shell, self.interrupt)?;
         let screened = !self.args.no_screen && self.config.screen.unwrap_or(true);
-        let mut judge = self.devices.search_judge(&host, kernel, screened)?;
+        let mut judge =
+            self.devices.search_judge(Subject { host: &host, kernel, lines: &compiler }, screened)?;
         let device = judge.bench()?.device;
         let (major, minor) = device.compute_capability;
         let archs = &package.spec.archs;
@@ -357,7 +361,7 @@ impl Tuning<'_> {
                 format!("add \"sm_{major}{minor}\" to `arch` in {}", package.spec.manifest.display()),
             )
         })?;
-        Ok((Rig::Machine { compiler: Box::new(compiler), judge }, arch))
+        Ok((Rig::Machine { compiler, judge }, arch))
     }
 }
 
