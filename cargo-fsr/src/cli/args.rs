@@ -145,6 +145,9 @@ pub struct Verify {
     /// Only compile and compare: validate nothing.
     #[arg(long, conflicts_with = "update")]
     pub no_device: bool,
+    /// Let entries pass that no device here loads: their PTX is compared alone.
+    #[arg(long)]
+    pub skip_unloadable: bool,
     /// Verify the entries of a folder that `tune --out` wrote, instead of the package's own.
     #[arg(long, value_name = "DIR", conflicts_with = "update")]
     pub out: Option<PathBuf>,

@@ -98,10 +98,16 @@ fn one(
         }
     };
     let Some((validation, device)) = validation.map(|found| *found) else {
+        let why = match args.no_device {
+            true => "not validated, as --no-device says".to_owned(),
+            false => format!("not validated, since no device here loads {}", state.arch),
+        };
         return Ok(if unverified {
-            Err(format!("{compared}; {} and no device here loads it", state.standing.reason()))
+            Err(format!("{compared}; {why}; {}", state.standing.reason()))
+        } else if args.no_device || args.skip_unloadable {
+            Ok(format!("{compared}; {why}"))
         } else {
-            Ok(format!("{compared}; not validated, since no device here loads it"))
+            Err(format!("{compared}; {why}; name one with --device, or let it pass with --skip-unloadable"))
         });
     };
     let cases = validation.cases.len();
