@@ -103,8 +103,8 @@ pub struct Access {
     pub bytes: u64,
     /// Whether it writes.
     pub write: bool,
-    /// The buffer that the address belongs to, its length, and the offset within it.
-    pub buffer: Option<(BufferKind, u64, u64)>,
+    /// The buffer that the address belongs to, its length, and the offset within it: below 0 before its start.
+    pub buffer: Option<(BufferKind, u64, i64)>,
 }
 
 /// One fault: what, where in the text, and by whom.
@@ -157,8 +157,16 @@ impl std::fmt::Display for Fault {
                 access.space.name()
             )?;
             match &access.buffer {
-                Some((kind, length, offset)) if offset >= length => {
-                    write!(f, ": {} bytes past the end of {kind} ({length} bytes)", offset - length)?;
+                Some((kind, length, offset)) if *offset < 0 => {
+                    write!(
+                        f,
+                        ": {} bytes before the start of {kind} ({length} bytes)",
+                        offset.unsigned_abs()
+                    )?;
+                }
+                Some((kind, length, offset)) if offset.unsigned_abs() >= *length => {
+                    let past = offset.unsigned_abs() - length;
+                    write!(f, ": {past} bytes past the end of {kind} ({length} bytes)")?;
                 }
                 Some((kind, length, offset)) => write!(f, ": offset {offset} of {kind} ({length} bytes)")?,
                 None if access.space == Space::Global => write!(f, ": no buffer there")?,

@@ -350,6 +350,14 @@ impl Device {
         self.write_memory().free(address)
     }
 
+    /// Names the buffer that starts at an address, for reports.
+    ///
+    /// # Errors
+    /// An address that is not the start of a live buffer.
+    pub fn name_buffer(&self, address: u64, name: &str) -> Result<(), MemoryError> {
+        self.write_memory().name(address, name)
+    }
+
     /// Copies from the host to the device.
     ///
     /// # Errors

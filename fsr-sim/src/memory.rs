@@ -23,6 +23,8 @@ const ALIGN: usize = 512;
 pub enum BufferKind {
     /// Allocated by the host program; the number counts allocations of the device from 0.
     Allocation(u64),
+    /// The same, with a name that the program gave it.
+    Named(String),
     /// A module's variable.
     Variable(String),
     /// Host memory that is mapped into the device.
@@ -33,6 +35,7 @@ impl std::fmt::Display for BufferKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             BufferKind::Allocation(number) => write!(f, "allocation {number}"),
+            BufferKind::Named(name) => write!(f, "buffer `{name}`"),
             BufferKind::Variable(name) => write!(f, "variable {name}"),
             BufferKind::Host => write!(f, "host memory"),
         }
@@ -418,9 +421,39 @@ impl Memory {
 
     /// Marks a module's constant as read-only.
     pub fn protect(&mut self, address: u64) {
-        let slot = (address >> OFFSET_BITS).saturating_sub(FIRST_ID) as usize;
-        if let Some(Some(buffer)) = self.table.get_mut(slot) {
+        if let Some(buffer) = self.find_mut(address) {
             buffer.read_only = true;
+        }
+    }
+
+    /// Gives the allocation that starts at `address` a name.
+    pub fn name(&mut self, address: u64, name: &str) -> Result<(), MemoryError> {
+        match self.find_mut(address) {
+            Some(buffer) if buffer.base == address => {
+                buffer.kind = BufferKind::Named(name.to_owned());
+                Ok(())
+            }
+            _ => Err(MemoryError::InvalidAddress { address }),
+        }
+    }
+
+    fn find_mut(&mut self, address: u64) -> Option<&mut Buffer> {
+        let slot = (address >> OFFSET_BITS).checked_sub(FIRST_ID)? as usize;
+        self.table.get_mut(slot)?.as_mut()
+    }
+
+    /// The buffer that an address was most likely meant for, and the offset, which is below 0 before its start.
+    pub fn near(&self, address: u64) -> Option<(&Buffer, i64)> {
+        let after = address.checked_add(1 << (OFFSET_BITS - 1))?;
+        match self.find(address) {
+            Some(buffer) if after >> OFFSET_BITS == address >> OFFSET_BITS => {
+                Some((buffer, (address - buffer.base) as i64))
+            }
+            // Far behind one buffer, and shortly before another.
+            found => match self.table.get((after >> OFFSET_BITS).checked_sub(FIRST_ID)? as usize) {
+                Some(Some(next)) => Some((next, address.wrapping_sub(next.base) as i64)),
+                _ => found.map(|buffer| (buffer, (address - buffer.base) as i64)),
+            },
         }
     }
 

@@ -1,7 +1,8 @@
 //! Device buffers between guard bytes.
 //!
 //! Owns the working memory of one case: allocated once, poisoned or restored before each launch. It never holds a
-//! set's pristine inputs, so no kernel is ever given their address.
+//! set's pristine inputs, so no kernel is ever given their address. The CPU device checks every access itself: there a
+//! buffer is exactly as large as it is declared, and has a name.
 
 use std::ops::Range;
 
@@ -24,20 +25,30 @@ const POISON: u8 = 0xff;
 pub(crate) struct Guarded {
     pub(crate) memory: DeviceMemory,
     len: usize,
+    /// Bytes on either side.
+    guard: usize,
 }
 
 impl Guarded {
     fn allocate(context: &Context, len: usize) -> Result<Self, CudaError> {
-        Ok(Self { memory: context.allocate(REDZONE + len + REDZONE)?, len })
+        Ok(Self { memory: context.allocate(REDZONE + len + REDZONE)?, len, guard: REDZONE })
+    }
+
+    /// On a device that knows where a buffer ends.
+    fn exact(context: &Context, len: usize, name: &str) -> Result<Self, CudaError> {
+        // There is no allocation of no bytes.
+        let memory = context.allocate(len.max(1))?;
+        context.name_buffer(&memory, name);
+        Ok(Self { memory, len, guard: 0 })
     }
 
     /// Where the elements lie in the allocation, in bytes.
     pub(crate) fn range(&self) -> Range<usize> {
-        REDZONE..REDZONE + self.len
+        self.guard..self.guard + self.len
     }
 
     fn guards(&self) -> [Range<usize>; 2] {
-        [0..REDZONE, REDZONE + self.len..self.memory.len()]
+        [0..self.guard, self.guard + self.len..self.guard + self.len + self.guard]
     }
 }
 
@@ -46,20 +57,29 @@ impl Guarded {
 pub(crate) struct Workspace {
     /// One a declared buffer; `None` for scalars.
     pub(crate) buffers: Vec<Option<Guarded>>,
-    guards: Pinned,
+    /// Where the guards are looked at; none on a device that needs none.
+    guards: Option<Pinned>,
 }
 
 impl Workspace {
-    pub(crate) fn allocate(context: &Context, infos: &[BufferInfo]) -> Result<Self, CudaError> {
-        let buffers: Vec<Option<Guarded>> = infos
-            .iter()
-            .map(|info| match info.is_scalar() {
-                true => Ok(None),
-                false => Guarded::allocate(context, info.bytes() as usize).map(Some),
-            })
-            .collect::<Result<_, _>>()?;
+    /// `checked`: the device checks every access itself.
+    pub(crate) fn allocate(
+        context: &Context,
+        infos: &[BufferInfo],
+        checked: bool,
+    ) -> Result<Self, CudaError> {
+        let allocate = |info: &BufferInfo| {
+            let len = info.bytes() as usize;
+            match (info.is_scalar(), checked) {
+                (true, _) => Ok(None),
+                (false, true) => Guarded::exact(context, len, &info.name).map(Some),
+                (false, false) => Guarded::allocate(context, len).map(Some),
+            }
+        };
+        let buffers: Vec<Option<Guarded>> = infos.iter().map(allocate).collect::<Result<_, _>>()?;
         let count = buffers.iter().flatten().count();
-        Ok(Self { buffers, guards: context.pinned(count * 2 * REDZONE)? })
+        let guards = (!checked).then(|| context.pinned(count * 2 * REDZONE)).transpose()?;
+        Ok(Self { buffers, guards })
     }
 
     /// Enqueues the state before a launch: guards armed, outputs poisoned, the rest restored from the set.
@@ -76,7 +96,7 @@ impl Workspace {
             }
             match (info.role, pristine) {
                 (BufferRole::Input | BufferRole::InOut, Some(pristine)) => {
-                    context.copy(pristine, 0, &buffer.memory, REDZONE, buffer.len)?;
+                    context.copy(pristine, 0, &buffer.memory, buffer.guard, buffer.len)?;
                 }
                 _ => context.fill(&buffer.memory, buffer.range(), POISON)?,
             }
@@ -90,19 +110,19 @@ impl Workspace {
         context: &Context,
         infos: &[BufferInfo],
     ) -> Result<Vec<RedzoneHit>, CudaError> {
+        let Some(seen) = &mut self.guards else { return Ok(Vec::new()) };
         let guards = self
             .buffers
             .iter()
             .flatten()
             .flat_map(|buffer| buffer.guards().into_iter().map(|guard| (&buffer.memory, guard.start)));
-        let seen = self.guards.bytes_mut().chunks_exact_mut(REDZONE);
-        context.download(guards.zip(seen).map(|((memory, start), seen)| (memory, start, seen)))?;
+        let chunks = seen.bytes_mut().chunks_exact_mut(REDZONE);
+        context.download(guards.zip(chunks).map(|((memory, start), seen)| (memory, start, seen)))?;
         let guarded = infos.iter().zip(&self.buffers).filter(|(_, buffer)| buffer.is_some());
-        let hits =
-            guarded.zip(self.guards.bytes().chunks_exact(2 * REDZONE)).flat_map(|((info, _), seen)| {
-                let (before, behind) = seen.split_at(REDZONE);
-                [hit(info, before, true), hit(info, behind, false)]
-            });
+        let hits = guarded.zip(seen.bytes().chunks_exact(2 * REDZONE)).flat_map(|((info, _), seen)| {
+            let (before, behind) = seen.split_at(REDZONE);
+            [hit(info, before, true), hit(info, behind, false)]
+        });
         Ok(hits.flatten().collect())
     }
 }

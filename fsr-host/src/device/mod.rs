@@ -43,6 +43,8 @@ struct Opened<'p> {
     dumps: Dumps,
     timing: Timing,
     context: Context,
+    /// The device checks every access itself.
+    checked: bool,
 }
 
 /// A candidate.
@@ -134,6 +136,7 @@ impl<'p> Device<'p> {
             dumps: Dumps::default(),
             timing,
             context,
+            checked: facts.modelled,
         });
         Ok(facts)
     }
@@ -210,7 +213,10 @@ impl Opened<'_> {
         let context = &self.context;
         let workspace = match self.workspaces.entry(id) {
             Entry::Occupied(workspace) => workspace.into_mut(),
-            Entry::Vacant(place) => place.insert(Workspace::allocate(context, infos).map_err(harness)?),
+            Entry::Vacant(place) => {
+                let made = Workspace::allocate(context, infos, self.checked).map_err(harness)?;
+                place.insert(made)
+            }
         };
         workspace.prepare(context, infos, &set.pristine).map_err(harness)?;
         if flush {

@@ -3,7 +3,7 @@
 //! Owns every call into the driver that this crate makes. All device work goes to one stream; ranges are checked
 //! here, so that nothing above can reach beyond an allocation. It never runs a kernel itself: launch code does.
 
-use std::ffi::{CStr, CString, c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::ops::Range;
 #[cfg(feature = "cudarc")]
 use std::sync::Arc;
@@ -56,14 +56,15 @@ pub(crate) enum OpenError {
     NoSuchDevice { ordinal: u32, count: i32 },
 }
 
+/// What the driver's library is called.
+const NAMES: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
+
 /// Whether the driver's library can be loaded. cudarc panics where it cannot.
 fn probe() -> Result<(), OpenError> {
-    let names: &[&'static str] =
-        if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
     // SAFETY: the driver's initialisers are as trusted as the driver, which this process is about to use anyway.
     let found =
-        names.iter().any(|name| unsafe { libloading::Library::new(*name) }.map(std::mem::forget).is_ok());
-    if found { Ok(()) } else { Err(OpenError::NoDriver(names[0])) }
+        NAMES.iter().any(|name| unsafe { libloading::Library::new(*name) }.map(std::mem::forget).is_ok());
+    if found { Ok(()) } else { Err(OpenError::NoDriver(NAMES[0])) }
 }
 
 /// Finds a device without touching it.
@@ -170,6 +171,24 @@ impl Context {
         // SAFETY: the memory's contents are unspecified, and only the device reads them.
         let pointer = unsafe { result::malloc_sync(len) }?;
         Ok(DeviceMemory { pointer, len })
+    }
+
+    /// Tells the CPU device what a buffer is called in its reports. Any other driver has no such function, and nothing
+    /// happens.
+    pub(crate) fn name_buffer(&self, memory: &DeviceMemory, name: &str) {
+        let Ok(text) = CString::new(name) else { return };
+        // SAFETY: the library is loaded since `find`; the function's type is the one that the CPU device exports it with,
+        // and no other driver has one of this name. It reads the text before it returns.
+        unsafe {
+            if let Ok(library) = libloading::Library::new(NAMES[0])
+                && let Ok(name) = library
+                    .get::<unsafe extern "C" fn(sys::CUdeviceptr, *const c_char) -> c_int>(
+                        b"fsrSimNameBuffer\0",
+                    )
+            {
+                name(memory.pointer, text.as_ptr());
+            }
+        }
     }
 
     /// Enqueues filling a range with one byte.

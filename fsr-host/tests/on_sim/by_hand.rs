@@ -1,6 +1,8 @@
 //! The host program started by hand.
 
-use crate::hosts::{driver_folder, host_program};
+use std::path::Path;
+
+use crate::hosts::{driver_folder, host_program, unmarked_profile};
 use crate::kernels;
 
 /// How the program ended, and what it printed on stdout and stderr.
@@ -13,9 +15,14 @@ struct Ended {
 /// Runs it on a kernel, with the simulated driver or none.
 fn run(kernel: &str, arguments: &str, with_driver: bool) -> Ended {
     let folder = if with_driver { driver_folder() } else { tempfile::tempdir().unwrap() };
-    let ptx = folder.path().join("scale.ptx");
+    run_in(folder.path(), kernel, arguments, &[])
+}
+
+fn run_in(folder: &Path, kernel: &str, arguments: &str, settings: &[(&str, &Path)]) -> Ended {
+    let ptx = folder.join("scale.ptx");
     std::fs::write(&ptx, kernels::by_name(kernel)).unwrap();
-    let output = host_program(folder.path())
+    let output = host_program(folder)
+        .envs(settings.iter().copied())
         .arg("--ptx")
         .arg(ptx)
         .args(arguments.split_whitespace())
@@ -52,9 +59,16 @@ fn a_wrong_kernel_is_shown_with_the_reason_and_the_seed() {
 
 #[test]
 fn a_write_outside_is_shown() {
-    let ended = run("one behind", "--set BLOCK=64", true);
+    let (profile, folder) = (unmarked_profile(), driver_folder());
+    let gpu = [("FSR_SIM_DEVICE", profile.path())];
+    let ended = run_in(folder.path(), "one behind", "--set BLOCK=64", &gpu);
     assert_eq!(ended.code, Some(1));
     assert!(ended.out.contains("  a write outside of buffer `y`, 0 bytes behind it"), "{}", ended.out);
+
+    // The CPU device says more, and the program ends there.
+    let ended = run("one behind", "--set BLOCK=64", true);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.err.contains("0 bytes past the end of buffer `y` (4000 bytes)"), "{}", ended.err);
 }
 
 #[test]

@@ -44,6 +44,14 @@ pub fn host_program(driver: &Path) -> Command {
     command
 }
 
+/// A profile whose name does not say that it is simulated.
+pub fn unmarked_profile() -> tempfile::NamedTempFile {
+    let profile = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    let text = include_str!("../../../fsr-sim/profiles/h200.toml").replace(" (simulated)", "");
+    std::fs::write(profile.path(), text).unwrap();
+    profile
+}
+
 /// A process in one role.
 struct Process {
     channel: Channel,
@@ -100,18 +108,29 @@ impl Hosts {
         Self::start_with(&[])
     }
 
+    /// The same on a device that passes for a GPU: nobody expects it to check accesses.
+    pub fn start_unchecked() -> Self {
+        let profile = unmarked_profile();
+        Self::start_with(&[("FSR_SIM_DEVICE", profile.path().to_str().unwrap())])
+    }
+
     /// The same with variables in the environment of both.
     pub fn start_with(settings: &[(&str, &str)]) -> Self {
+        let marked = settings.iter().all(|(name, _)| *name != "FSR_SIM_DEVICE");
         let (share, driver) = (tempfile::tempdir().unwrap(), driver_folder());
         let device = Process::start(Role::Device, share.path(), driver.path(), settings);
         let reference = Process::start(Role::Reference, share.path(), driver.path(), settings);
         let mut hosts = Self { device, reference, _share: share, _driver: driver };
         match hosts.device(Request::Identify { ordinal: 0 }) {
-            Reply::Identified { uuid, modelled } => assert!(modelled && uuid.len() == 32, "{uuid}"),
+            Reply::Identified { uuid, modelled } => {
+                assert!(modelled == marked && uuid.len() == 32, "{uuid}");
+            }
             other => panic!("{other:?}"),
         }
         match hosts.device(Request::Open { ordinal: 0 }) {
-            Reply::Opened(facts) => assert!(facts.modelled && facts.copy_bandwidth > 0.0, "{facts:?}"),
+            Reply::Opened(facts) => {
+                assert!(facts.modelled == marked && facts.copy_bandwidth > 0.0, "{facts:?}");
+            }
             other => panic!("{other:?}"),
         }
         for set in 0..2 {

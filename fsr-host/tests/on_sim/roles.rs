@@ -36,7 +36,7 @@ fn the_result_of_an_earlier_launch_does_not_help() {
 
 #[test]
 fn a_write_next_to_a_buffer_is_found_on_either_side() {
-    let mut hosts = Hosts::start();
+    let mut hosts = Hosts::start_unchecked();
     let behind = hosts.try_kernel("one behind").unwrap();
     let [hit] = &behind.redzones[..] else { panic!("{:?}", behind.redzones) };
     assert_eq!((hit.buffer.as_str(), hit.before, hit.distance, hit.bytes), ("y", false, 0, 4));
@@ -48,6 +48,21 @@ fn a_write_next_to_a_buffer_is_found_on_either_side() {
     // The guards are armed again.
     hosts.load(3, "right", 64);
     assert!(hosts.launch(3, 0).unwrap().redzones.is_empty());
+}
+
+#[test]
+fn the_cpu_device_knows_each_buffers_end_and_name() {
+    for (kernel, told) in [
+        ("one behind", "0 bytes past the end of buffer `y` (4000 bytes)"),
+        ("one before", "4 bytes before the start of buffer `y` (4000 bytes)"),
+    ] {
+        let report = tempfile::NamedTempFile::new().unwrap();
+        let settings = [("FSR_SIM_REPORT", report.path().to_str().unwrap())];
+        let failed = Hosts::start_with(&settings).try_kernel(kernel).err();
+        assert!(matches!(failed, Some(HostError::Execution { .. })), "{failed:?}");
+        let said = std::fs::read_to_string(report.path()).unwrap();
+        assert!(said.contains(told), "{told} is not in {said}");
+    }
 }
 
 #[test]

@@ -5,6 +5,8 @@
 //! symbol, prints its name once and answers `CUDA_ERROR_NOT_SUPPORTED`. This crate alone exports `cu*` symbols; what
 //! a kernel does is decided in `fsr-sim`.
 //!
+//! One function is no function of CUDA's: `fsrSimNameBuffer(address, name)` gives an allocation a name for the reports.
+//!
 //! Settings, read once from the environment:
 //!
 //! | variable | meaning | default |

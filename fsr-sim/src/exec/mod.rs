@@ -201,7 +201,7 @@ impl Exec<'_> {
     ) -> Trap {
         let buffer = match space {
             Space::Global | Space::Const | Space::Generic => {
-                self.launch.memory.find(address).map(|b| (b.kind.clone(), b.len, address - b.base))
+                self.launch.memory.near(address).map(|(b, offset)| (b.kind.clone(), b.len, offset))
             }
             _ => None,
         };

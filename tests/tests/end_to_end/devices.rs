@@ -93,12 +93,22 @@ fn what_the_cpu_device_finds_is_in_the_next_prompt() {
     let project = Project::new("device-findings");
     let good = ANSWERS[3];
     let wild = good.replace("y[i] = fmaf", "y[i + (i > 65000 ? 1 << 27 : 0)] = fmaf");
-    project.answers(&[&wild, good]);
+    // Right everywhere, and reads one element too many where `n` is odd.
+    let beyond = good.replace("fmaf(a, x[i], y[i])", "fmaf(a, x[i] + 0.0f * (x[i | 1] < 9.0f), y[i])");
+    project.answers(&[&wild, &beyond, good]);
     project
-        .fsr("tune --candidates 1 --rounds 2")
+        .fsr("tune --candidates 1 --rounds 3")
         .beside_cpu_device()
         .succeeds()
-        .says("Not valid r1-c1 [BLOCK=64 PER_THREAD=1]: out of bounds");
+        .says("Not valid r1-c1 [BLOCK=64 PER_THREAD=1]: out of bounds at kernel.cu:5")
+        .says("Not valid r2-c1 [BLOCK=64 PER_THREAD=1]: out of bounds at kernel.cu:5");
+    let told = "reads 4 bytes at ";
+    assert!(project.asked()[2].contains(told), "{}", project.asked()[2]);
+    assert!(
+        project.asked()[2].contains("0 bytes past the end of buffer `x` (4 bytes)"),
+        "{}",
+        project.asked()[2]
+    );
     let prompt = &project.asked()[1];
     for told in [
         "out of bounds at kernel.cu:5",
@@ -106,6 +116,7 @@ fn what_the_cpu_device_finds_is_in_the_next_prompt() {
         "st.global.f32",
         "by thread (",
         "of global memory",
+        " bytes past the end of buffer `y` (262144 bytes)",
         "kernel.cu:5: `if (i < n) y[i + (i > 65000 ? 1 << 27 : 0)] = fmaf(a, x[i], y[i]);`",
     ] {
         assert!(prompt.contains(told), "{told} is not in\n{prompt}");

@@ -4,7 +4,7 @@ use super::put;
 use crate::error::{self, of_memory};
 use crate::state::{DEFAULT_POOL, Driver, Handle, HostRange, Outcome, active, driver};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// Modelled rate of copies over the bus, in 10^9 bytes a second.
 const BUS_GBS: f64 = 25.0;
@@ -131,6 +131,12 @@ fn on(stream: Handle) -> Outcome<&'static Driver> {
 }
 
 super::driver_api! {
+    // No function of CUDA's: a program that knows this library names its buffers for the reports.
+    fn fsrSimNameBuffer(address: u64, name: *const c_char) {
+        let name = super::text(name)?;
+        driver()?.device.name_buffer(address, &name).map_err(|e| of_memory(&e))
+    }
+
     fn cuMemAlloc_v2(to: *mut u64, bytes: usize) {
         alloc(active()?, to, bytes)
     }
