@@ -167,3 +167,35 @@ fn invalid_launches() {
     ));
     assert!(matches!(launch([1, 1, 1], [32, 1, 1], 0, &[0u32.into()]), InvalidLaunch::ArgumentSize { .. }));
 }
+
+/// What only advises the caches changes no value.
+#[test]
+fn cache_hints() {
+    let bench = Bench::new(Level::Full);
+    let text = ".version 8.7
+.target sm_90
+.address_size 64
+.visible .entry hints(.param .u64 buffer)
+{
+	.reg .b64 %rd<4>;
+	.reg .f32 %f<6>;
+	.shared .align 16 .b8 tile[16];
+	ld.param.u64 %rd1, [buffer];
+	createpolicy.fractional.L2::evict_first.b64 %rd2, 0f3F800000;
+	createpolicy.range.global.L2::evict_last.L2::evict_unchanged.b64 %rd3, [%rd1], 16, 16;
+	cp.async.bulk.prefetch.L2.global [%rd1], 16;
+	prefetch.global.L2 [%rd1];
+	ld.global.nc.L1::no_allocate.L2::cache_hint.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1], %rd2;
+	cp.async.cg.shared.global.L2::cache_hint [tile], [%rd1], 16, %rd2;
+	cp.async.wait_all;
+	ld.shared.f32 %f5, [tile+4];
+	st.global.L1::no_allocate.L2::cache_hint.v4.f32 [%rd1], {%f4, %f3, %f5, %f1}, %rd3;
+	red.global.add.L2::cache_hint.f32 [%rd1], %f1, %rd3;
+	ret;
+}
+";
+    let f = bench.compile(text, "hints");
+    let buffer = bench.upload(&[1.0f32, 2.0, 3.0, 4.0]);
+    bench.launch(&f, [1, 1, 1], [1, 1, 1], 0, &[buffer.into()]);
+    assert_eq!(bench.download::<f32>(buffer, 4), [5.0, 3.0, 2.0, 1.0]);
+}

@@ -91,7 +91,10 @@ impl Finding {
                 (faults.first().map(|first| first.summary(table)).unwrap_or_default(), evidence.join("\n"))
             }
             Self::Unsupported { instructions } => (
-                "the CPU device does not execute its instructions".to_owned(),
+                format!(
+                    "the CPU device does not execute {}",
+                    instructions.first().map_or("its instructions", String::as_str)
+                ),
                 format!("not supported by the CPU device, though a GPU may be: {}", instructions.join(", ")),
             ),
         }

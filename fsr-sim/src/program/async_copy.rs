@@ -1,7 +1,7 @@
 //! Decoding of `cp.async` and its groups; bulk and tensor copies are beyond this simulator.
 
 use super::builder::KernelBuilder;
-use super::decode::Mods;
+use super::decode::{Mods, without_policy};
 use super::inst::{Class, NONE};
 use super::{Decoded, Refusal, invalid};
 use crate::exec::memory;
@@ -10,6 +10,10 @@ use crate::parse::{Constant, Instruction, Operand, ScalarType};
 impl<'m, 'a> KernelBuilder<'m, 'a> {
     pub(super) fn copy_async(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
         let mut mods = Mods::new(i);
+        if i.has("bulk") && i.has("prefetch") && i.has("L2") && !i.has("tensor") {
+            self.reach(memory::nothing, Class::Other, |_| {});
+            return Ok(());
+        }
         if !mods.flag("async") || i.has("bulk") || i.has("mbarrier") {
             return Err(Refusal::Unsupported);
         }
@@ -36,11 +40,12 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         let to_shared = mods.flag("shared") || mods.flag("shared::cta");
         let from_global = mods.flag("global");
         while mods.one_of(&["L2::64B", "L2::128B", "L2::256B"]).is_some() {}
+        let all = without_policy(i, &mut mods);
         mods.finish()?;
         if !to_shared || !from_global {
             return Err(Refusal::Unsupported);
         }
-        let [to, from, size, rest @ ..] = i.operands.as_slice() else { return invalid("too few operands") };
+        let [to, from, size, rest @ ..] = all else { return invalid("too few operands") };
         let Operand::Constant(Constant::Int(size @ (4 | 8 | 16))) = size else {
             return invalid("the size must be 4, 8 or 16");
         };

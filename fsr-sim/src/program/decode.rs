@@ -5,7 +5,7 @@ use super::inst::{Action, Barrier, BarrierKind, Class, Control, Inst, MemoryFn, 
 use super::{Decoded, Refusal, invalid};
 use crate::exec::regs::LaneOp;
 use crate::exec::{exchange, int, memory, system};
-use crate::parse::{Instruction, Operand, ScalarType};
+use crate::parse::{Constant, Instruction, Operand, ScalarType};
 
 /// The modifiers of an instruction that no decoder has looked at yet. What is left at the end is unsupported: a
 /// modifier is never ignored by accident.
@@ -65,6 +65,18 @@ pub(super) fn operands<'i, 'a, const N: usize>(
     all.try_into().map_err(|_| Refusal::Invalid(format!("takes {N} operands, found {found}")))
 }
 
+/// The operands of a memory access but for the cache policy that follows them with `.L2::cache_hint`: it changes no value
+/// here. It is taken from the modifiers.
+pub(super) fn without_policy<'i, 'a>(
+    instruction: &'i Instruction<'a>,
+    mods: &mut Mods<'a>,
+) -> &'i [Operand<'a>] {
+    match (mods.flag("L2::cache_hint"), instruction.operands.as_slice()) {
+        (true, [others @ .., _]) => others,
+        (_, all) => all,
+    }
+}
+
 impl<'m, 'a> KernelBuilder<'m, 'a> {
     pub(super) fn dispatch(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
         match i.opcode {
@@ -99,6 +111,14 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             "isspacep" => self.isspacep(i),
             "prefetch" | "prefetchu" | "applypriority" | "discard" => {
                 self.reach(memory::nothing, Class::Other, |_| {});
+                Ok(())
+            }
+            // An opaque value that is good for nothing but `.L2::cache_hint`.
+            "createpolicy" => {
+                let [policy, ..] = i.operands.as_slice() else { return invalid("expected a destination") };
+                let none = self.src(&Operand::Constant(Constant::Int(0)), ScalarType::B64)?;
+                let d = self.dst(policy, ScalarType::B64)?;
+                self.lane(int::MOV_64, Class::Other, |n| (n.d, n.a) = (d, none));
                 Ok(())
             }
             "membar" | "fence" => self.fence(i),
@@ -195,7 +215,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
     fn mov_pred(&mut self, d: &Operand<'a>, a: &Operand<'a>) -> Decoded<()> {
         let Operand::Name(name) = d else { return invalid("expected a destination predicate") };
         let d = self.dst_pred(name)?;
-        if let Operand::Constant(crate::parse::Constant::Int(value)) = a {
+        if let Operand::Constant(Constant::Int(value)) = a {
             let value = i64::from(*value != 0);
             self.lane(int::MOV_PRED, Class::Move, |n| (n.d, n.imm) = (d, value));
             return Ok(());

@@ -1,7 +1,7 @@
 //! Decoding of loads, stores, atomics, fences and address conversions.
 
 use super::builder::{KernelBuilder, Place};
-use super::decode::{Mods, operands};
+use super::decode::{Mods, operands, without_policy};
 use super::inst::{Action, Class, Extra, Inst, MemoryFn, NONE};
 use super::{Decoded, Refusal, invalid};
 use crate::exec::atomic::{self, Atomic, AtomicOp};
@@ -88,11 +88,14 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         ordering(&mut mods);
         let count = vector_count(&mut mods);
         let ty = mods.ty()?;
+        let all = without_policy(i, &mut mods);
         mods.finish()?;
         if ty.bits() == 128 || matches!(ty, ScalarType::Pred) {
             return Err(Refusal::Unsupported);
         }
-        let [first, second] = operands(i)?;
+        let [first, second] = all else {
+            return invalid(format!("takes 2 operands, found {}", all.len()));
+        };
         let (registers, address) = if load { (first, second) } else { (second, first) };
         let (rows, width) = self.lanes_of(registers, count, ty, load)?;
         let (a, narrow, imm, place) = self.address(address)?;
@@ -195,6 +198,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         let name = mods.one_of(&names).ok_or(Refusal::Unsupported)?;
         mods.flag("noftz");
         let ty = mods.ty()?;
+        let all = without_policy(i, &mut mods);
         mods.finish()?;
         use AtomicOp::*;
         use ScalarType as T;
@@ -223,7 +227,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             ("max", T::Bf16x2) => MaxBf16x2,
             _ => return Err(Refusal::Unsupported),
         };
-        let mut all = i.operands.iter();
+        let mut all = all.iter();
         let d = if i.opcode == "atom" {
             match all.next() {
                 Some(Operand::Name("_")) => NONE,
