@@ -1,9 +1,10 @@
 //! Sets up the judge of a kernel on the device that was asked for, and says so where another one steps in.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fsr_build::spec::KernelSpec;
 use fsr_protocol::{DeviceFacts, Tolerance};
@@ -45,6 +46,8 @@ pub struct Devices<'a> {
     /// Why `auto` means the CPU device here; set when that is known.
     no_gpu: OnceCell<String>,
     driver: OnceCell<Driver>,
+    /// There is no CPU device that could stand before a GPU.
+    unscreened: Cell<bool>,
     /// Folder of the profile that the CPU device has before a GPU.
     shape: OnceCell<Scratch>,
 }
@@ -58,8 +61,8 @@ impl<'a> Devices<'a> {
         shell: &'a Arc<Shell>,
         interrupt: &'a Interrupt,
     ) -> Self {
-        let (no_gpu, driver, shape) = Default::default();
-        Self { choice, config, project, locking, shell, interrupt, no_gpu, driver, shape }
+        let (no_gpu, driver, unscreened, shape) = Default::default();
+        Self { choice, config, project, locking, shell, interrupt, no_gpu, driver, unscreened, shape }
     }
 
     /// A judge of one kernel whose device has answered.
@@ -96,13 +99,15 @@ impl<'a> Devices<'a> {
     pub fn search_judge(&self, subject: Subject<'_>, screened: bool) -> Result<Box<dyn Judge>, CommandError> {
         let mut judge = self.judge(subject)?;
         let gpu = judge.bench()?.device;
-        if gpu.modelled || !screened {
+        if gpu.modelled || !screened || self.unscreened.get() {
             return Ok(Box::new(judge));
         }
         let mut screen = match self.screen(subject, &gpu) {
             Ok(screen) => screen,
             Err(error) if error.exit() == Exit::Interrupted => return Err(error),
             Err(error) => {
+                // Said and tried once for all kernels.
+                self.unscreened.set(true);
                 let text = error.to_string();
                 let first = text.lines().next().unwrap_or_default();
                 self.shell.warn(format_args!(
@@ -187,6 +192,8 @@ impl<'a> Devices<'a> {
         }
         let mut options = self.options(device, subject.host.program(&[])?, subject);
         options.findings = true;
+        // What a GPU does in a millisecond may take half a minute here; what never ends has an end all the same.
+        options.deadlines.launch = Duration::from_secs(300);
         let mut judge = HostJudge::new(options);
         judge.bench()?;
         Ok(judge)
@@ -198,6 +205,9 @@ impl<'a> Devices<'a> {
             return Ok(driver);
         }
         let source = self.source();
+        if !device::is_built(&source, &self.folder()) {
+            self.shell.note("Building", "the CPU device: this takes a minute or two, once");
+        }
         let spinner = self.shell.spinner("building the CPU device");
         let options = BuildOptions {
             forward: self.shell.cargo_output(),

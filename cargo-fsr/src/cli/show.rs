@@ -6,6 +6,7 @@ use serde_json::json;
 use super::args::Show;
 use super::list::{columns, speedup};
 use super::{CommandError, Shell, here};
+use crate::entry::is_modelled;
 use crate::exit::Exit;
 use crate::project::{EntryState, Project};
 
@@ -116,6 +117,7 @@ fn as_json(state: &EntryState) -> serde_json::Value {
         "state": state.standing.word(),
         "cause": state.standing.reason(),
         "speedup": manifest.and_then(speedup),
+        "modelled": state.entry.as_ref().is_some_and(is_modelled),
         "key": manifest.map(|manifest| manifest.key().to_string()),
         "model": manifest.and_then(|manifest| manifest.model.clone()),
         "run": manifest.map(|manifest| manifest.run.clone()),

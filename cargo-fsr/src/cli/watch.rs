@@ -143,7 +143,11 @@ impl Events for Watch {
                     "Best",
                     format_args!("{origin}{}: {}{}", values(defines), times(timing), against(speedup)),
                 );
-                self.message("best", origin, json!({ "nanos": timing.score(), "speedup": speedup }));
+                self.message(
+                    "best",
+                    origin,
+                    json!({ "nanos": timing.score(), "speedup": speedup, "modelled": timing.modelled }),
+                );
             }
             Event::Note { about, text } => {
                 let about = about.map(|origin| format!("{origin}: ")).unwrap_or_default();

@@ -33,7 +33,7 @@ pub enum Source {
         /// Where it is built.
         target_dir: PathBuf,
     },
-    /// The package registry; kept in the cache folder once it is built.
+    /// The package registry; kept in the cache folder once it is built, by version and Rust compiler.
     Registry,
 }
 
@@ -98,6 +98,24 @@ pub fn find(
     Ok(Driver { library, folder })
 }
 
+/// Whether [`find`] has nothing to build that takes long.
+pub fn is_built(source: &Source, cache: &Path) -> bool {
+    match source {
+        Source::File(_) => true,
+        Source::Workspace { target_dir, .. } => target_dir.join("release").join(file_name()).is_file(),
+        Source::Registry => cached(cache).is_file(),
+    }
+}
+
+/// Where the library of this version lies that was built with the Rust compiler at hand.
+fn cached(cache: &Path) -> PathBuf {
+    let compiler =
+        Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("-vV").output();
+    // Without one there is no other that could be meant.
+    let compiler = compiler.map(|output| output.stdout).unwrap_or_default();
+    cache.join("sim").join(format!("{VERSION}-{}", short_digest(&compiler))).join(file_name())
+}
+
 /// Builds the package as a member of `manifest`'s workspace.
 fn build(
     manifest: &Path,
@@ -112,11 +130,11 @@ fn build(
 
 /// The library in the cache, built there once from a package that does nothing but depend on it.
 fn from_registry(cache: &Path, flags: CargoFlags, options: BuildOptions) -> Result<PathBuf, LibraryError> {
-    let folder = cache.join("sim").join(VERSION);
-    let library = folder.join(file_name());
+    let library = cached(cache);
     if library.is_file() {
         return Ok(library);
     }
+    let folder = library.parent().unwrap_or(cache).to_owned();
     let package = folder.join("build");
     let source = package.join("src");
     fs::create_dir_all(&source).map_err(at(&source))?;
@@ -190,8 +208,7 @@ pub fn file_name() -> String {
 /// The folder with the driver's names for one library. Links, not copies: the loader then maps one library, whichever
 /// of the names a program opens, and both share their state.
 fn lend(library: &Path, cache: &Path) -> Result<PathBuf, LibraryError> {
-    let digest = Sha256::digest(library.as_os_str().as_encoded_bytes());
-    let name: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = short_digest(library.as_os_str().as_encoded_bytes());
     let folder = cache.join("sim").join("drivers").join(name);
     fs::create_dir_all(&folder).map_err(at(&folder))?;
     for name in DRIVER_NAMES {
@@ -214,6 +231,10 @@ fn replace_link(to: &Path, link: &Path) -> Result<(), LibraryError> {
 #[cfg(not(unix))]
 fn replace_link(_to: &Path, _link: &Path) -> Result<(), LibraryError> {
     Err(LibraryError::Platform)
+}
+
+fn short_digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, LibraryError> {

@@ -9,7 +9,7 @@ mod profile;
 use std::fmt;
 use std::str::FromStr;
 
-pub use library::{Driver, LibraryError, PACKAGE, Source, file_name, find};
+pub use library::{Driver, LibraryError, PACKAGE, Source, file_name, find, is_built};
 pub use profile::shaped_like;
 
 /// What `--device` asks for.

@@ -100,6 +100,7 @@ impl Tuning<'_> {
             "manifest": paths.manifest,
             "origin": manifest.origin.as_str(),
             "speedup": speedup(manifest),
+            "modelled": entry::is_modelled(entry),
             "model": manifest.model,
             "run": manifest.run,
         }));
