@@ -20,12 +20,14 @@ use crate::search::{Event, Events};
 pub struct Watch {
     shell: Arc<Shell>,
     kernel: String,
+    /// Verdicts and times are repeated from a recording.
+    recorded: bool,
     asking: Mutex<BTreeMap<Origin, ProgressBar>>,
 }
 
 impl Watch {
-    pub fn new(shell: Arc<Shell>, kernel: &str) -> Self {
-        Self { shell, kernel: kernel.to_owned(), asking: Mutex::default() }
+    pub fn new(shell: Arc<Shell>, kernel: &str, recorded: bool) -> Self {
+        Self { shell, kernel: kernel.to_owned(), recorded, asking: Mutex::default() }
     }
 
     fn message(&self, event: &str, origin: Origin, detail: serde_json::Value) {
@@ -53,15 +55,13 @@ impl Events for Watch {
         match event {
             Event::Bench { bench } => {
                 let timed = bench.cases.iter().filter(|case| case.timed).count();
-                let copy = bench.device.copy_bandwidth / 1e9;
-                shell.detail(
-                    "Device",
-                    format_args!(
-                        "{}, copies at {copy:.0} GB/s; {} cases, {timed} of them timed",
-                        bench.device.name,
-                        bench.cases.len()
-                    ),
-                );
+                let how = match (self.recorded, bench.device.modelled) {
+                    (true, _) => "as recorded; nothing is executed here".to_owned(),
+                    (false, true) => "times are modelled, not measured".to_owned(),
+                    (false, false) => format!("copies at {:.0} GB/s", bench.device.copy_bandwidth / 1e9),
+                };
+                let cases = count(bench.cases.len(), "case", "cases");
+                shell.note("Device", format_args!("{}: {how}; {cases}, {timed} timed", bench.device.name));
             }
             Event::Round { round, of, candidates } => {
                 shell.note(

@@ -20,6 +20,7 @@ fn the_cpu_device_steps_in_where_there_is_no_gpu_and_says_so() {
         .succeeds()
         .says("warning: no GPU (")
         .says("the CPU device executes, and its times are modelled, not measured")
+        .says("Device NVIDIA H200 (simulated): times are modelled, not measured; 3 cases, 1 timed")
         .says("µs modelled")
         .says("Stored saxpy sm_90: r2-c");
     project.fsr("check").succeeds().says(

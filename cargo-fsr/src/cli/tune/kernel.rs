@@ -92,7 +92,7 @@ impl Tuning<'_> {
         {
             previous.push(old.source.clone());
         }
-        let watch = Watch::new(self.shell.clone(), &kernel.name);
+        let watch = Watch::new(self.shell.clone(), &kernel.name, self.args.verdicts);
         let mut recorded;
         let (compiler, judge): (&dyn Compiler, &mut dyn Judge) = match &mut rig {
             Rig::Machine { compiler, judge } => (&**compiler, judge.as_mut()),
