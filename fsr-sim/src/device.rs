@@ -547,7 +547,7 @@ impl Device {
             faults: Mutex::new(Vec::new()),
             output: &print,
             races: (self.options.level == Level::Full && !kernel.synchronises)
-                .then(crate::exec::race::GlobalShadow::new),
+                .then(|| crate::exec::race::GlobalShadow::new(&memory)),
         };
         let threads = match self.options.threads {
             0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),

@@ -108,6 +108,8 @@ pub(crate) struct Buffer {
     pub read_only: bool,
     /// One bit a byte, set where something was written; `None` when not tracked.
     init: Option<Box<[AtomicU64]>>,
+    /// Tracked bytes that nothing has written.
+    missing: AtomicU64,
 }
 
 impl Buffer {
@@ -127,6 +129,7 @@ impl Buffer {
             kind,
             read_only: false,
             init,
+            missing: AtomicU64::new(if track { len } else { 0 }),
         })
     }
 
@@ -196,10 +199,17 @@ impl Buffer {
             if let Some(word) = init.get((at / 64) as usize)
                 && word.load(Relaxed) & bits != bits
             {
-                word.fetch_or(bits, Relaxed);
+                let new = bits & !word.fetch_or(bits, Relaxed);
+                self.missing.fetch_sub(new.count_ones().into(), Relaxed);
             }
             at += take;
         }
+    }
+
+    /// Whether no byte is left that nothing has written.
+    #[inline(always)]
+    pub fn complete(&self) -> bool {
+        self.missing.load(Relaxed) == 0
     }
 
     /// The first byte of a range that nothing has written, if any.
@@ -334,12 +344,31 @@ impl Memory {
         let storage = Storage { ptr, layout: None };
         self.host.insert(
             base,
-            Buffer { storage, base, len, kind: BufferKind::Host, read_only: false, init: None },
+            Buffer {
+                storage,
+                base,
+                len,
+                kind: BufferKind::Host,
+                read_only: false,
+                init: None,
+                missing: AtomicU64::new(0),
+            },
         );
     }
 
     pub fn unmap_host(&mut self, address: u64) -> bool {
         self.host.remove(&address).is_some()
+    }
+
+    /// The place of a device buffer's address among device buffers; `None`: an address of the host.
+    #[inline(always)]
+    pub fn slot(address: u64) -> Option<usize> {
+        (address >> OFFSET_BITS).checked_sub(FIRST_ID).map(|slot| slot as usize)
+    }
+
+    /// Base and length of the device buffers, by slot.
+    pub fn extents(&self) -> impl Iterator<Item = Option<(u64, u64)>> {
+        self.table.iter().map(|buffer| buffer.as_ref().map(|b| (b.base, b.len)))
     }
 
     /// The buffer that an address lies in, or one past whose end it points.

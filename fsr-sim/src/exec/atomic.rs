@@ -220,12 +220,11 @@ pub(crate) fn atomic(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
         for (space, mask, window) in super::memory::windows(&addresses, m) {
             let shared = space == Space::Shared || i.aux >> 17 & 3 == 1;
             let inner = addresses.map(|a| a.wrapping_sub(window));
-            let touch =
-                Touch { addresses: &inner, mask, size: bytes, write: true, strong: true, unchanged: 0 };
+            let touch = Touch { addresses: &inner, mask, size: bytes, write: true, strong: true };
             match space {
                 _ if mask == 0 => {}
-                _ if shared => x.race_shared(&touch)?,
-                Space::Global => x.race_global(&touch)?,
+                _ if shared => x.race_shared(&touch, |_, _| false)?,
+                Space::Global => x.race_global(&touch, |_, _| false)?,
                 _ => {}
             }
         }

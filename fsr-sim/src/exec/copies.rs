@@ -67,6 +67,11 @@ impl Copies {
         groups.done = groups.done.max(groups.open.saturating_sub(keep.unwrap_or(0)));
     }
 
+    /// Whether there was any copy.
+    pub fn any(&self) -> bool {
+        !self.owners.is_empty()
+    }
+
     /// Whether a copy to any of these bytes was not waited for.
     #[inline(always)]
     pub fn pending(&self, address: u64, size: u32) -> bool {

@@ -53,6 +53,11 @@ impl Local {
         true
     }
 
+    /// Bytes that each lane has.
+    pub fn bytes(&self) -> u64 {
+        self.stride as u64
+    }
+
     pub fn fits(&self, offset: u64, size: u32) -> bool {
         offset <= self.stride as u64 && self.stride as u64 - offset >= u64::from(size)
     }

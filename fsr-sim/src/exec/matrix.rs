@@ -457,7 +457,7 @@ fn matrix_checks(
     let inner = addresses.map(|a| super::memory::resolve(space, a).1);
     if x.launch.level == crate::check::Level::Full {
         if write {
-            x.check_shared_write(&inner, mask, 16, false, 0)?;
+            x.check_shared_write(&inner, mask, 16, false, |_, _| false)?;
         } else {
             x.check_shared_read(&inner, mask, 16, false)?;
         }

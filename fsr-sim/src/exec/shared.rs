@@ -7,6 +7,8 @@ pub(crate) struct Shared {
     bytes: u32,
     /// One bit a byte; empty when not tracked.
     init: Vec<u32>,
+    /// Tracked bytes that nothing has written.
+    missing: u32,
     /// For counting bank conflicts: the request that last touched a word.
     stamps: Vec<u32>,
     stamp: u32,
@@ -20,6 +22,7 @@ impl Shared {
         self.words.clear();
         self.words.resize(words, 0);
         self.init.clear();
+        self.missing = if track { bytes } else { 0 };
         if track {
             self.init.resize(bytes.div_ceil(32) as usize, 0);
         }
@@ -33,34 +36,41 @@ impl Shared {
         self.bytes
     }
 
-    /// The words at 32 offsets; 0 where an offset is beyond the end.
+    /// The `k`-th words behind 32 offsets (multiples of 4 with room behind them); 0 beyond the end.
     #[inline(always)]
-    pub fn gather(&self, offsets: &[u32; 32]) -> [u32; 32] {
+    pub fn gather(&self, offsets: &[u32; 32], k: u32) -> [u32; 32] {
         let words = self.words.as_slice();
         let mut out = [0; 32];
-        for lane in 0..32 {
-            out[lane] = words.get((offsets[lane] / 4) as usize).copied().unwrap_or(0);
+        for (out, at) in out.as_chunks_mut::<8>().0.iter_mut().zip(offsets.as_chunks::<8>().0) {
+            let (mut uneven, mut broken) = (0, 0);
+            for lane in 0..8 {
+                uneven |= at[lane] ^ at[0];
+                broken |= at[lane] ^ at[0].wrapping_add(4 * lane as u32);
+            }
+            let first = (at[0] / 4 + k) as usize;
+            if broken == 0 {
+                if let Some(run) = words.get(first..).and_then(|from| from.first_chunk::<8>()) {
+                    *out = *run;
+                }
+            } else if uneven == 0 {
+                *out = [words.get(first).copied().unwrap_or(0); 8];
+            } else {
+                for lane in 0..8 {
+                    out[lane] = words.get((at[lane] / 4 + k) as usize).copied().unwrap_or(0);
+                }
+            }
         }
         out
     }
 
-    /// As `wavefronts`, for words.
-    pub fn word_wavefronts(&mut self, offsets: &[u32; 32], mask: u32) -> u32 {
-        self.stamp += 1;
-        let mut load = [0u8; 32];
-        let mut worst = 1;
+    /// Writes the `k`-th words behind the offsets of the active lanes, lowest lane first.
+    #[inline(always)]
+    pub fn scatter(&mut self, offsets: &[u32; 32], k: u32, values: &[u32; 32], mask: u32) {
         for lane in super::lanes(mask) {
-            let word = offsets[lane] / 4;
-            if let Some(stamp) = self.stamps.get_mut(word as usize)
-                && *stamp != self.stamp
-            {
-                *stamp = self.stamp;
-                let bank = &mut load[(word % 32) as usize];
-                *bank += 1;
-                worst = worst.max(*bank);
+            if let Some(word) = self.words.get_mut((offsets[lane] / 4 + k) as usize) {
+                *word = values[lane];
             }
         }
-        worst.into()
     }
 
     pub fn words(&self) -> usize {
@@ -118,8 +128,15 @@ impl Shared {
     pub fn mark(&mut self, offset: u64, size: u32) {
         let (word, bits) = Self::bits(offset, size);
         if let Some(init) = self.init.get_mut(word) {
+            self.missing = self.missing.saturating_sub((bits & !*init).count_ones());
             *init |= bits;
         }
+    }
+
+    /// Whether no byte is left that nothing has written.
+    #[inline(always)]
+    pub fn complete(&self) -> bool {
+        self.missing == 0
     }
 
     pub fn unwritten(&self, offset: u64, size: u32) -> bool {
