@@ -2,17 +2,17 @@
 
 use crate::form::{COUNT, Form, Type};
 
-struct Numbers(u64);
+pub struct Numbers(u64);
 
 impl Numbers {
     /// Seeded by the FNV-1a hash of a text.
-    fn of(text: &str) -> Numbers {
+    pub fn of(text: &str) -> Numbers {
         Numbers(
             text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)),
         )
     }
 
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -2,11 +2,13 @@
 //!
 //! `scalar.txt` lists instruction forms, one a line: instruction, type of the result, types of the sources. Each
 //! becomes a kernel of one instruction over 1024 inputs. What the GPU gave lies in `h200/`; `record.py` makes it anew
-//! on a machine with a GPU (see its head). To add a form, add its line and record again.
+//! on a machine with a GPU (see its head). To add a form, add its line and record again. `wide.txt` lists whole kernels
+//! for what one instruction on registers does not show (`wide.rs`).
 
 mod form;
 mod inputs;
 mod promise;
+mod wide;
 
 use form::{COUNT, Form, recording};
 use fsr_sim::{Arg, Device, LaunchConfig, Module, Options, Profile};
@@ -44,7 +46,8 @@ fn words(bytes: &[u8], size: usize) -> impl Iterator<Item = u64> + '_ {
     })
 }
 
-fn unpack(packed: &[u8]) -> Vec<u8> {
+/// The contents of an LZMA stream.
+pub fn unpack(packed: &[u8]) -> Vec<u8> {
     let mut data = Vec::new();
     let mut reader = lzma_rust2::LzmaReader::new_mem_limit(packed, u32::MAX, None).unwrap();
     std::io::Read::read_to_end(&mut reader, &mut data).unwrap();
