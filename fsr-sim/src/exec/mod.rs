@@ -5,6 +5,7 @@
 
 pub(crate) mod atomic;
 pub(crate) mod block;
+pub(crate) mod bulk;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod copies;
@@ -14,6 +15,7 @@ pub(crate) mod half;
 pub(crate) mod int;
 pub(crate) mod local;
 pub(crate) mod matrix;
+pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod printf;
 pub(crate) mod race;

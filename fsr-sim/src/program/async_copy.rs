@@ -1,4 +1,4 @@
-//! Decoding of `cp.async` and its groups; bulk and tensor copies are beyond this simulator.
+//! Decoding of `cp.async` and its groups.
 
 use super::builder::KernelBuilder;
 use super::decode::{Mods, without_policy};
@@ -14,7 +14,13 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             self.reach(memory::nothing, Class::Other, |_| {});
             return Ok(());
         }
-        if !mods.flag("async") || i.has("bulk") || i.has("mbarrier") {
+        if i.has("bulk") {
+            return self.copy_bulk(i);
+        }
+        if i.has("mbarrier") {
+            return self.copies_arrive(i);
+        }
+        if !mods.flag("async") {
             return Err(Refusal::Unsupported);
         }
         if mods.flag("commit_group") {

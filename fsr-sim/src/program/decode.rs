@@ -123,6 +123,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             }
             "membar" | "fence" => self.fence(i),
             "cp" => self.copy_async(i),
+            "mbarrier" => self.mbarrier(i),
             "mma" => self.mma(i),
             "wmma" => self.wmma(i),
             "ldmatrix" | "stmatrix" => self.matrix_move(i),

@@ -9,6 +9,7 @@ mod builder;
 mod decode;
 mod inst;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod module;
 

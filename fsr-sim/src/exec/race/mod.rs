@@ -24,11 +24,13 @@ pub(crate) struct Clocks {
     seen: Box<[[u32; 32]; 32]>,
     /// Where all strong accesses of the block meet.
     meeting: [u32; 32],
+    /// What arrivals have brought to an `mbarrier`, by its address: in all, and up to its last complete phase.
+    objects: HashMap<u64, [[u32; 32]; 2]>,
 }
 
 impl Default for Clocks {
     fn default() -> Self {
-        Clocks { epoch: [1; 32], seen: Box::new([[0; 32]; 32]), meeting: [0; 32] }
+        Clocks { epoch: [1; 32], seen: Box::new([[0; 32]; 32]), meeting: [0; 32], objects: HashMap::new() }
     }
 }
 
@@ -55,6 +57,27 @@ impl Clocks {
     /// A warp leaves a barrier.
     pub fn leave(&mut self, warp: u32, barrier: &[u32; 32]) {
         join(&mut self.seen[warp as usize & 31], barrier);
+    }
+
+    /// A warp arrives at an `mbarrier`.
+    pub fn arrive_at(&mut self, warp: u32, address: u64) {
+        let mut object = self.objects.remove(&address).unwrap_or_default();
+        self.arrive(warp, &mut object[0]);
+        self.objects.insert(address, object);
+    }
+
+    /// A phase of an `mbarrier` is complete.
+    pub fn complete_at(&mut self, address: u64) {
+        if let Some([all, complete]) = self.objects.get_mut(&address) {
+            *complete = *all;
+        }
+    }
+
+    /// A warp's wait at an `mbarrier` is over.
+    pub fn leave_at(&mut self, warp: u32, address: u64) {
+        if let Some([_, complete]) = self.objects.get(&address).copied() {
+            self.leave(warp, &complete);
+        }
     }
 
     fn meet(&mut self, warp: u32) {
