@@ -123,10 +123,9 @@ fn read_matching(file: &Path, digest: Digest) -> Result<String, ReadError> {
     let staged = write::staged(file);
     // Its place twice: a writer may move the staged file there between the first look and the second.
     for path in [file, &staged, file] {
-        if let Ok(bytes) = std::fs::read(path)
-            && Digest::of_text(&bytes) == digest
-        {
-            return utf8(path, &bytes);
+        match std::fs::read(path) {
+            Ok(bytes) if Digest::of_text(&bytes) == digest => return utf8(path, &bytes),
+            _ => {}
         }
     }
     let file = file.to_owned();
