@@ -48,8 +48,9 @@ fn names_and_configuration() {
 
     let config = project.read("fsr.toml");
     project.write("fsr.toml", config.replace("model =", "modle ="));
-    fails(&project, project.fsr("tune --force"), INPUT).says("fsr.toml:1:1]");
-    snapshot!(error("tune --force", INPUT), @"error: [project]/fsr.toml: unknown field `modle`, expected one of `model`, `models`, `nvrtc`, `sim-library`, `state-dir`, `templates`");
+    fails(&project, project.fsr("tune --force"), INPUT)
+        .says("fsr.toml:1:1]")
+        .says("unknown field `modle`, expected one of `model`, ");
     project.write("fsr.toml", config.replace("deadline = 60", "deadline = \"a minute\""));
     snapshot!(error("tune --force", INPUT), @r#"error: [project]/fsr.toml: invalid type: string "a minute", expected u64"#);
     project.write("fsr.toml", "");
