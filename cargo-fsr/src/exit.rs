@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All that was asked for is done, or was already so.
     Success,
-    /// `check` or `verify` found an entry that is not as it should be, or `tune` found no valid kernel.
+    /// An entry is missing, stale or unverified, `verify` found one that does not hold, or `tune` found no valid kernel.
     Unsatisfied,
     /// The command line cannot be understood (clap's own code).
     Usage,
@@ -19,6 +19,10 @@ pub enum Exit {
     Awaiting,
     /// The host launch code does not build or is at fault.
     Host,
+    /// A stored file was edited or lost, or cannot be read.
+    Damaged,
+    /// What is stored does not reach others, or belongs to no spec.
+    Astray,
     /// Ctrl-C. What was found until then is kept.
     Interrupted,
 }
@@ -34,6 +38,8 @@ impl Exit {
             Self::Environment => 4,
             Self::Awaiting => 5,
             Self::Host => 6,
+            Self::Damaged => 7,
+            Self::Astray => 8,
             Self::Interrupted => 130,
         }
     }

@@ -127,6 +127,17 @@ impl KernelSpec {
         self.tunables.keys().chain(self.launch.keys()).map(String::as_str)
     }
 
+    /// The file that an input of the key is read from, such as `host:src/launch.rs`; none for those that are not files.
+    pub fn file_of(&self, input: &str) -> Option<&RelPath> {
+        let named = |files: &'_ [RelPath], name: &str| files.iter().position(|file| file.to_string() == name);
+        match input.split_once(':') {
+            Some(("host", name)) => named(&self.host, name).map(|at| &self.host[at]),
+            Some(("header", name)) => named(&self.headers, name).map(|at| &self.headers[at]),
+            _ if input == "baseline" => self.baseline.as_ref(),
+            _ => None,
+        }
+    }
+
     /// Whether `value` is one that the spec allows for a tunable or launch parameter.
     pub fn allows(&self, parameter: &str, value: u32) -> bool {
         match (self.tunables.get(parameter), self.launch.get(parameter)) {

@@ -11,8 +11,8 @@ use crate::project::{Locking, Selection};
 /// Tunes the CUDA kernels of a Rust project with a language model and keeps the winning PTX.
 ///
 /// Exit codes: 0 done; 1 something is not fresh, or no valid kernel was found; 2 usage; 3 a spec or configuration is
-/// at fault; 4 the machine lacks a GPU, NVRTC or a model; 5 awaiting answers; 6 host launch code at fault;
-/// 130 interrupted.
+/// at fault; 4 the machine lacks a GPU, NVRTC or a model; 5 awaiting answers; 6 host launch code at fault; 7 a stored
+/// file was edited or cannot be read; 8 what is stored reaches nobody else or belongs to no spec; 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "cargo fsr", bin_name = "cargo fsr", version, propagate_version = true)]
 pub struct Arguments {
@@ -36,7 +36,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", env = "CARGO_TERM_COLOR")]
     pub color: Color,
     /// Form of what goes to stdout.
-    #[arg(long, global = true, value_name = "FORMAT", default_value = "human")]
+    #[arg(long, visible_alias = "format", global = true, value_name = "FORMAT", default_value = "human")]
     pub message_format: MessageFormat,
 }
 
@@ -55,6 +55,8 @@ pub enum MessageFormat {
     Human,
     /// One JSON object a line.
     Json,
+    /// Annotations for GitHub's checks; `check` alone has some.
+    Github,
 }
 
 #[derive(Debug, Subcommand)]
@@ -69,6 +71,8 @@ pub enum Command {
     List(List),
     /// Show one kernel: its spec, its entries, its times.
     Show(Show),
+    /// Remove entries that no spec asks for any more.
+    Prune(Prune),
     /// Find or install the compiler (NVRTC).
     Toolchain(Toolchain),
     /// Write a folder from which a search runs where there is no cargo.
@@ -172,6 +176,17 @@ pub struct List {
 pub struct Show {
     /// The kernel.
     pub kernel: String,
+    #[command(flatten)]
+    pub selection: Selection,
+    #[command(flatten)]
+    pub locking: Locking,
+}
+
+#[derive(Debug, Args)]
+pub struct Prune {
+    /// Only tell what would be removed; exit code 8 if there is something.
+    #[arg(long)]
+    pub check: bool,
     #[command(flatten)]
     pub selection: Selection,
     #[command(flatten)]

@@ -1,13 +1,14 @@
-//! `cargo fsr check`: does every stored kernel fit its spec? Offline, without a compiler or a GPU.
+//! `cargo fsr check`: does every stored kernel fit its spec, and reach others? Offline, without a compiler or a GPU.
 
 use serde::Serialize;
 
 use super::args::Check;
+use super::github::{Annotation, Level};
 use super::shell::count;
 use super::{CommandError, Shell, here};
 use crate::entry::is_modelled;
 use crate::exit::Exit;
-use crate::project::{EntryState, Project, Shipping};
+use crate::project::{EntryState, Finding, Kind, Project, ProjectError, Shipping};
 
 /// One entry, as `--message-format json` prints it.
 #[derive(Serialize)]
@@ -17,8 +18,11 @@ struct Message<'a> {
     kernel: &'a str,
     arch: String,
     state: &'a str,
-    cause: String,
-    remedy: Option<String>,
+    cause: &'a str,
+    remedy: Option<&'a str>,
+    /// Where to look, and the line where one is known; none for what is fresh.
+    file: Option<String>,
+    line: Option<usize>,
     /// No GPU has seen it: the CPU device tuned it, and its times are modelled.
     modelled: bool,
 }
@@ -31,58 +35,116 @@ pub fn run(args: Check, shell: &Shell) -> Result<Exit, CommandError> {
     let shipping = Shipping::of(&states, &project.root)?;
     shipping.unknown().iter().for_each(|unknown| shell.warn(unknown));
 
-    let mut faults = 0;
+    let mut findings = Vec::new();
     for state in &states {
-        let package = state.package.spec.package.as_str();
-        let mut fault = (!state.standing.is_fresh()).then(|| {
-            (
-                state.standing.word(),
-                state.standing.reason(),
-                state.standing.remedy(package, &state.kernel.name),
-            )
-        });
-        if fault.is_none()
-            && let Some(left_out) = shipping.left_out(state)
-        {
-            fault = Some((left_out.word(), left_out.to_string(), left_out.remedy()));
-        }
-        let subject = format!("{package} {} {}", state.kernel.name, state.arch);
-        let modelled = state.entry.as_ref().is_some_and(is_modelled);
-        let (word, cause, remedy) = fault.clone().unwrap_or(("fresh", String::new(), None));
-        shell.message(&Message {
-            reason: "entry",
-            package,
+        let subject = Subject {
+            package: &state.package.spec.package,
             kernel: &state.kernel.name,
             arch: state.arch.to_string(),
-            state: word,
-            cause: cause.clone(),
-            remedy: remedy.clone(),
-            modelled,
-        });
+        };
+        let finding = Finding::of(state, &shipping);
+        let modelled = state.entry.as_ref().is_some_and(is_modelled);
+        subject.message(shell, finding.as_ref(), modelled);
         if modelled {
-            shell.warn(format_args!(
-                "{subject} was never timed: the CPU device tuned it, and its times are modelled"
-            ));
+            let text =
+                format!("{subject} was never timed: the CPU device tuned it, and its times are modelled");
+            if shell.annotates() {
+                let file = &state.entry_paths().manifest;
+                let level = Level::Warning;
+                shell.data(Annotation { level, file, line: None, title: "modelled", text: &text });
+            }
+            shell.warn(text);
         }
-        if fault.is_none() {
-            shell.detail("Fresh", subject);
-            continue;
+        match finding {
+            None => shell.detail("Fresh", &subject),
+            Some(finding) => {
+                subject.tell(shell, &finding);
+                findings.push(finding.kind);
+            }
         }
-        faults += 1;
-        let remedy =
-            remedy.map(|remedy| format!("\n             mend it with `{remedy}`")).unwrap_or_default();
-        shell.fault(word, format!("{subject}: {cause}{remedy}"));
     }
+    // Who asks about one kernel does not ask about what is left of others.
+    if args.kernels.is_empty() {
+        for package in &project.packages {
+            let orphans = package
+                .orphans()
+                .map_err(|source| ProjectError::Io { path: package.spec.root.clone(), source })?;
+            for orphan in orphans {
+                let subject = Subject {
+                    package: &package.spec.package,
+                    kernel: &orphan.kernel,
+                    arch: orphan.arch.to_string(),
+                };
+                let finding = orphan.finding(package);
+                subject.message(shell, Some(&finding), false);
+                subject.tell(shell, &finding);
+                findings.push(finding.kind);
+            }
+        }
+    }
+
     let checked = format!(
         "{} of {}",
         count(states.len(), "entry", "entries"),
         count(kernels.len(), "kernel", "kernels")
     );
-    if faults == 0 {
+    // The gravest decides: what cannot be trusted before what has to be tuned before what only lies wrong.
+    let Some(gravest) = findings.iter().max() else {
         shell.status("Checked", format!("{checked}: all fresh"));
-        Ok(Exit::Success)
-    } else {
-        shell.fault("Checked", format!("{checked}: {faults} not as they should be"));
-        Ok(Exit::Unsatisfied)
+        return Ok(Exit::Success);
+    };
+    shell.fault("Checked", format!("{checked}: {} not as they should be", findings.len()));
+    Ok(match gravest {
+        Kind::Damaged => Exit::Damaged,
+        Kind::Unfit => Exit::Unsatisfied,
+        Kind::Astray => Exit::Astray,
+    })
+}
+
+/// What a line is about.
+struct Subject<'a> {
+    package: &'a str,
+    kernel: &'a str,
+    arch: String,
+}
+
+impl std::fmt::Display for Subject<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} {}", self.package, self.kernel, self.arch)
+    }
+}
+
+impl Subject<'_> {
+    /// As data for programs.
+    fn message(&self, shell: &Shell, finding: Option<&Finding>, modelled: bool) {
+        shell.message(&Message {
+            reason: "entry",
+            package: self.package,
+            kernel: self.kernel,
+            arch: self.arch.clone(),
+            state: finding.map_or("fresh", |finding| finding.word),
+            cause: finding.map_or("", |finding| &finding.cause),
+            remedy: finding.and_then(|finding| finding.remedy.as_deref()),
+            file: finding.map(|finding| finding.file.to_string_lossy().into_owned()),
+            line: finding.and_then(|finding| finding.line),
+            modelled,
+        });
+    }
+
+    /// In words, and at its place where GitHub reads along.
+    fn tell(&self, shell: &Shell, finding: &Finding) {
+        let Finding { word, cause, .. } = finding;
+        let remedy = finding.remedy.as_ref().map(|remedy| format!("mend it with `{remedy}`"));
+        if shell.annotates() {
+            let text = match &remedy {
+                Some(remedy) => format!("{self}: {cause}\n{remedy}"),
+                None => format!("{self}: {cause}"),
+            };
+            let title = format!("{word}: {} {}", self.kernel, self.arch);
+            let (file, line) = (&*finding.file, finding.line);
+            shell.data(Annotation { level: Level::Error, file, line, title: &title, text: &text });
+        }
+        let remedy = remedy.map(|remedy| format!("\n             {remedy}")).unwrap_or_default();
+        shell.fault(word, format!("{self}: {cause}{remedy}"));
     }
 }

@@ -7,8 +7,10 @@ mod bundle;
 mod check;
 mod devices;
 mod error;
+mod github;
 mod import;
 mod list;
+mod prune;
 mod rig;
 mod shell;
 mod show;
@@ -29,7 +31,7 @@ pub use error::CommandError;
 pub use shell::Shell;
 
 use crate::exit::Exit;
-use args::{Arguments, Color, Command};
+use args::{Arguments, Color, Command, MessageFormat};
 
 /// Runs the program: parses, dispatches, renders the error.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -80,12 +82,19 @@ fn here() -> PathBuf {
 }
 
 fn run(arguments: Arguments, shell: &Arc<Shell>) -> Result<Exit, CommandError> {
+    if arguments.global.message_format == MessageFormat::Github
+        && !matches!(arguments.command, Command::Check(_))
+    {
+        let help = "use --message-format json, or leave it out";
+        return Err(CommandError::new(Exit::Usage, "only `check` has annotations for GitHub", help));
+    }
     match arguments.command {
         Command::Tune(args) => tune::run(args, shell, &interrupt(shell)),
         Command::Check(args) => check::run(args, shell),
         Command::Verify(args) => verify::run(args, shell, &interrupt(shell)),
         Command::List(args) => list::run(args, shell),
         Command::Show(args) => show::run(args, shell),
+        Command::Prune(args) => prune::run(args, shell),
         Command::Toolchain(args) => toolchain::run(args, shell),
         Command::Bundle(args) => bundle::run(args, shell, &interrupt(shell)),
         Command::Import(args) => import::run(args, shell),

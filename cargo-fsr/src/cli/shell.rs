@@ -22,7 +22,7 @@ const WARN: Style = AnsiColor::Yellow.on_default().bold();
 pub struct Shell {
     quiet: bool,
     verbose: u8,
-    json: bool,
+    format: MessageFormat,
     color: Color,
     progress: MultiProgress,
 }
@@ -41,7 +41,7 @@ impl Shell {
         Self {
             quiet: global.quiet,
             verbose: global.verbose,
-            json: global.message_format == MessageFormat::Json,
+            format: global.message_format,
             color: global.color,
             progress: MultiProgress::with_draw_target(target),
         }
@@ -72,7 +72,12 @@ impl Shell {
 
     /// Whether stdout carries JSON.
     pub fn json(&self) -> bool {
-        self.json
+        self.format == MessageFormat::Json
+    }
+
+    /// Whether stdout carries annotations for GitHub.
+    pub fn annotates(&self) -> bool {
+        self.format == MessageFormat::Github
     }
 
     /// A step, as `     Tuning transpose`.
@@ -117,7 +122,7 @@ impl Shell {
 
     /// A JSON object on a line of its own, where stdout carries JSON.
     pub fn message(&self, message: &impl Serialize) {
-        if self.json
+        if self.json()
             && let Ok(line) = serde_json::to_string(message)
         {
             self.data(line);

@@ -228,7 +228,7 @@ fn worse(a: Exit, b: Exit) -> Exit {
         Exit::Environment => 3,
         Exit::Host => 4,
         Exit::Input => 5,
-        Exit::Usage | Exit::Interrupted => 6,
+        Exit::Usage | Exit::Damaged | Exit::Astray | Exit::Interrupted => 6,
     };
     if rank(b) > rank(a) { b } else { a }
 }

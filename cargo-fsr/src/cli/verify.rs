@@ -76,9 +76,10 @@ fn one(
     let (package, kernel) = (state.package, state.kernel);
     let unverified = matches!(state.standing, Standing::Compared(Status::Unverified { .. }));
     if !state.standing.is_fresh() && !unverified {
-        let remedy = state.standing.remedy(&package.spec.package, &kernel.name).unwrap_or_default();
+        let remedy = state.standing.remedy(&package.spec.package, &kernel.name);
+        let remedy = remedy.map(|remedy| format!("; mend it with `{remedy}`")).unwrap_or_default();
         let (word, reason) = (state.standing.word(), state.standing.reason());
-        return Ok(Err(format!("{word}: {reason}; mend it with `{remedy}`")));
+        return Ok(Err(format!("{word}: {reason}{remedy}")));
     }
     let paths = state.entry_paths();
     let Some(entry) = state.entry else {

@@ -67,19 +67,18 @@ impl Standing {
                 let text = status.to_string();
                 text.split_once(": ").map(|(_, reason)| reason.to_owned()).unwrap_or_default()
             }
-            Self::InputMissing(error) => error.to_string(),
+            Self::InputMissing(error) => format!("{error}; restore it, or take it out of the spec"),
         }
     }
 
     /// The command that mends it, for a kernel of a package; `None` when it is fresh.
     pub fn remedy(&self, package: &str, kernel: &str) -> Option<String> {
         match self {
-            Self::Compared(Status::Fresh) => None,
+            Self::Compared(Status::Fresh) | Self::InputMissing(_) => None,
             Self::Compared(Status::Unverified { .. }) => {
                 Some(format!("cargo fsr verify --update -p {package} {kernel}"))
             }
             Self::Compared(_) => Some(format!("cargo fsr tune -p {package} {kernel}")),
-            Self::InputMissing(_) => Some("restore the file, or take it out of the spec".to_owned()),
         }
     }
 }

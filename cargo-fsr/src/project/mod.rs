@@ -8,6 +8,7 @@ mod brief;
 pub mod bundle;
 mod error;
 mod examine;
+mod finding;
 mod select;
 mod shipping;
 
@@ -18,6 +19,7 @@ use fsr_build::spec::{KernelSpec, PackageSpec, SearchDefaults, WorkspaceDefaults
 
 pub use error::ProjectError;
 pub use examine::{EntryState, Standing};
+pub use finding::{Finding, Kind, Orphan};
 pub use select::{Locking, Selection};
 pub use shipping::{LeftOut, Shipping};
 

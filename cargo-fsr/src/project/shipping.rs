@@ -59,6 +59,13 @@ impl LeftOut {
         }
     }
 
+    /// The file, relative to the package, with `/`.
+    pub fn file(&self) -> &str {
+        match self {
+            Self::ByGit { file, .. } | Self::NotIncluded { file, .. } | Self::Excluded { file } => file,
+        }
+    }
+
     /// The command that mends it, where one does.
     pub fn remedy(&self) -> Option<String> {
         match self {

@@ -377,3 +377,98 @@ fn odd_names_compile() {
     assert_eq!(package.complaints(), "");
     run(&package, "2024", "fn main() { assert_eq!(kernels::Core::IMAGES[0].tunables.r#type, 8); }");
 }
+
+/// Whatever happens to the files of a store, a build gives the kernels that were tuned, or fails.
+#[test]
+fn no_corruption_of_a_store_embeds_another_kernel() {
+    corrupt(400);
+}
+
+/// As above, ten thousand times: `cargo test --release -p fsr-build -- --ignored corrupt --nocapture` prints the figures.
+#[test]
+#[ignore = "takes a while"]
+fn ten_thousand_corruptions() {
+    corrupt(10_000);
+}
+
+fn corrupt(times: u64) {
+    let package = Package::tuned();
+    package.build();
+    let tuned = package.module();
+    let folder = package.root().join("fsr/transpose");
+    let files: Vec<_> = ["sm_80", "sm_90a"]
+        .iter()
+        .flat_map(|arch| ["toml", "ptx", "cu"].map(|kind| folder.join(format!("{arch}.{kind}"))))
+        .collect();
+    let whole: Vec<_> = files.iter().map(|file| fs::read(file).unwrap()).collect();
+
+    let mut random = Random(1);
+    let (mut refused, mut unharmed) = (0, 0);
+    for time in 0..times {
+        for _ in 0..=random.below(2) {
+            random.corrupt(&files);
+        }
+        let told = package.build();
+        if told.contains("error=") {
+            refused += 1;
+        } else {
+            // A change that means nothing, such as one that was undone or touches line ends alone.
+            assert_eq!(package.module(), tuned, "corruption {time}:\n{told}");
+            unharmed += 1;
+        }
+        for (file, bytes) in files.iter().zip(&whole) {
+            if fs::read(file).ok().as_ref() != Some(bytes) {
+                fs::write(file, bytes).unwrap();
+            }
+        }
+    }
+    println!("{times} corruptions: {refused} refused, {unharmed} without effect, 0 embedded another kernel");
+    assert!(refused > times / 2, "most corruptions are told");
+}
+
+/// A fixed sequence: a failure is found again.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        // Knuth's MMIX constants; the upper bits are the random ones.
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % end
+    }
+
+    fn corrupt(&mut self, files: &[std::path::PathBuf]) {
+        let [file, other] = [0; 2].map(|_| &files[self.below(files.len())]);
+        let Ok(mut bytes) = fs::read(file) else { return };
+        let at = self.below(bytes.len().max(1));
+        match self.below(8) {
+            0 if !bytes.is_empty() => bytes[at] ^= 1 << self.below(8),
+            1 => bytes.truncate(at),
+            2 => return fs::remove_file(file).unwrap(),
+            3 => {
+                let Ok(others) = fs::read(other) else { return };
+                fs::write(other, &bytes).unwrap();
+                bytes = others;
+            }
+            4 => {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                bytes = format!("<<<<<<< ours\n{text}=======\n{text}>>>>>>> theirs\n").into_bytes();
+            }
+            5 => {
+                let line = bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+                let end = bytes[at..]
+                    .iter()
+                    .position(|byte| *byte == b'\n')
+                    .map_or(bytes.len(), |end| at + end + 1);
+                bytes.drain(line..end);
+            }
+            6 => bytes = String::from_utf8_lossy(&bytes).replace('\n', "\r\n").into_bytes(),
+            _ => {
+                // What an editor would do: a digit is another one.
+                if let Some(digit) = bytes[at..].iter_mut().find(|byte| byte.is_ascii_digit()) {
+                    *digit = b'0' + (*digit - b'0' + 1) % 10;
+                }
+            }
+        }
+        fs::write(file, bytes).unwrap();
+    }
+}

@@ -42,6 +42,17 @@ pub enum ReadError {
 }
 
 impl ReadError {
+    /// The file that is at fault.
+    pub fn file(&self) -> &Path {
+        match self {
+            ReadError::Missing { manifest: file }
+            | ReadError::Tampered { file }
+            | ReadError::Lost { file }
+            | ReadError::Manifest { file, .. }
+            | ReadError::Io { file, .. } => file,
+        }
+    }
+
     /// The error in words, with paths below `root` shown relative to it.
     pub fn under<'e>(&'e self, root: &'e Path) -> impl fmt::Display + 'e {
         Under { error: self, root }

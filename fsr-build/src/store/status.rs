@@ -43,7 +43,8 @@ pub enum Status {
 }
 
 impl Status {
-    /// One word: `fresh`, `unverified`, `stale`, `missing`, `tampered` or `unreadable`.
+    /// One word: `fresh`, `unverified`, `stale`, `missing`, `tampered`, `conflict` (a merge that nobody resolved),
+    /// `other-format` or `unreadable`.
     pub fn word(&self) -> &'static str {
         match self {
             Status::Fresh => "fresh",
@@ -51,6 +52,11 @@ impl Status {
             Status::Stale { .. } => "stale",
             Status::Missing { .. } => "missing",
             Status::Tampered { .. } => "tampered",
+            Status::Unreadable { error: ReadError::Manifest { error, .. } } => match **error {
+                ManifestError::MergeConflict { .. } => "conflict",
+                ManifestError::UnknownFormat { .. } => "other-format",
+                _ => "unreadable",
+            },
             Status::Unreadable { .. } => "unreadable",
         }
     }

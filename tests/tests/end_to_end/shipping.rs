@@ -32,7 +32,7 @@ fn what_git_ignores_is_told_of_every_package() {
     project.write("more/.gitignore", "*.ptx\n");
     project
         .fsr("check --workspace")
-        .fails_with(1)
+        .fails_with(8)
         .says("ignored more saxpy sm_80: git ignores fsr/saxpy/sm_80.ptx, so nobody else would get it")
         .says("git add --force [project]/more/fsr`")
         .says("2 not as they should be");

@@ -86,7 +86,7 @@ fn what_was_edited_by_hand_is_told() {
     project.edit("fsr/saxpy/sm_90.ptx", "fma.rn.f32", "fma.rz.f32");
     project
         .fsr("check")
-        .fails_with(1)
+        .fails_with(7)
         .says("tampered ops saxpy sm_90: [project]/fsr/saxpy/sm_90.ptx is not the file");
     project
         .cargo("build --offline")
@@ -96,23 +96,78 @@ fn what_was_edited_by_hand_is_told() {
 
     let manifest = project.read("fsr/saxpy/sm_90.toml");
     project.edit("fsr/saxpy/sm_90.toml", "PER_THREAD = 1", "PER_THREAD = 2");
-    project.fsr("check").fails_with(1).says("tampered ops saxpy sm_90");
+    project.fsr("check").fails_with(7).says("tampered ops saxpy sm_90");
     project.write(
         "fsr/saxpy/sm_90.toml",
         format!("<<<<<<< ours\n{manifest}=======\n{manifest}>>>>>>> theirs\n"),
     );
-    project.fsr("check").fails_with(1).says("unreadable ops saxpy sm_90").says("merge conflict");
+    project.fsr("check").fails_with(7).says("conflict ops saxpy sm_90").says("merge conflict");
     project.cargo("build --offline").fails_with(101).says("merge conflict");
     project.write("fsr/saxpy/sm_90.toml", &manifest[..manifest.len() / 2]);
-    project.fsr("check").fails_with(1).says("ops saxpy sm_90");
+    project.fsr("check").fails_with(7).says("ops saxpy sm_90");
     project.write("fsr/saxpy/sm_90.toml", b"\xff\xfe\0");
-    project.fsr("check").fails_with(1).says("unreadable ops saxpy sm_90");
+    project.fsr("check").fails_with(7).says("unreadable ops saxpy sm_90");
     project.write("fsr/saxpy/sm_90.toml", &manifest);
     project.fsr("check").succeeds();
 
     std::fs::remove_file(project.path("fsr/saxpy/sm_90.cu")).unwrap();
-    project.fsr("check").fails_with(1).says("tampered ops saxpy sm_90");
+    project.fsr("check").fails_with(7).says("tampered ops saxpy sm_90");
     std::fs::remove_dir_all(project.path("fsr")).unwrap();
     project.fsr("check").fails_with(1).says("missing ops saxpy sm_90");
     assert_eq!(project.fsr("list --message-format json").succeeds().json()[0]["state"], "missing");
+}
+
+#[test]
+fn what_no_spec_asks_for_any_more_is_told_and_pruned() {
+    let project = Project::tuned("orphans");
+    let both = project.stored();
+    project.edit("Cargo.toml", "arch = [\"sm_80\", \"sm_90\"]", "arch = [\"sm_90\"]");
+    for file in ["sm_90.toml", "sm_90.ptx", "sm_90.cu"] {
+        project.write(&format!("fsr/old/{file}"), project.read(&format!("fsr/saxpy/{file}")));
+    }
+    project.write("fsr/notes.md", "kept");
+    project
+        .fsr("check")
+        .fails_with(8)
+        .says("orphaned ops old sm_90: no kernel of the package is called `old`")
+        .says("orphaned ops saxpy sm_80: `arch` does not list sm_80")
+        .says("mend it with `cargo fsr prune -p ops`")
+        .says("Checked 1 entry of 1 kernel: 2 not as they should be");
+    // What is left of others is no fault of this kernel, and nothing to a build.
+    project.fsr("check saxpy").succeeds();
+    project.cargo("build --offline").succeeds().says_nothing_of("warning");
+
+    let told = project.fsr("prune --check --message-format json").fails_with(8).json();
+    assert_eq!(told.iter().map(|entry| &entry["kernel"]).collect::<Vec<_>>(), ["old", "saxpy"]);
+    assert_eq!(told[0]["removed"], false);
+    assert!(project.path("fsr/old/sm_90.toml").exists());
+    project.fsr("prune").succeeds().says("Removed ops old sm_90").says("2 orphaned entries removed");
+    assert!(!project.path("fsr/old").exists());
+    assert_eq!(project.read("fsr/notes.md"), "kept");
+    project.fsr("prune").succeeds().says("nothing is orphaned");
+    project.fsr("check").succeeds();
+    let left = project.stored();
+    assert!(left.0.keys().all(|file| !file.contains("sm_80")) && left.0.len() < both.0.len());
+}
+
+#[test]
+fn the_gravest_finding_decides_and_github_is_told_the_places() {
+    let project = Project::tuned("annotated");
+    project.edit("Cargo.toml", "arch = [\"sm_80\", \"sm_90\"]", "arch = [\"sm_75\", \"sm_90\"]");
+    let checkout = project.path("").display().to_string();
+    let annotated = |code| {
+        let checked =
+            project.fsr("check --format github").env("GITHUB_WORKSPACE", checkout.trim_end_matches('/'));
+        checked.fails_with(code).stdout
+    };
+    let declared =
+        project.read("Cargo.toml").lines().position(|line| line.contains("fsr.kernels.saxpy")).unwrap() + 1;
+    insta::assert_snapshot!(annotated(1).replace(&format!("line={declared}"), "line=[declared]"), @r"
+    ::error file=Cargo.toml,line=[declared],title=missing%3A saxpy sm_75::ops saxpy sm_75: no [project]/fsr/saxpy/sm_75.toml%0Amend it with `cargo fsr tune -p ops saxpy`
+    ::warning file=fsr/saxpy/sm_90.toml,title=modelled::ops saxpy sm_90 was never timed: the CPU device tuned it, and its times are modelled
+    ::error file=fsr/saxpy/sm_80.toml,title=orphaned%3A saxpy sm_80::ops saxpy sm_80: `arch` does not list sm_80%0Amend it with `cargo fsr prune -p ops`
+    ");
+    project.edit("fsr/saxpy/sm_90.toml", "kernel = ", "<<<<<<< ours\nkernel = ");
+    insta::assert_snapshot!(annotated(7).lines().find(|line| line.contains("conflict")).unwrap(), @"::error file=fsr/saxpy/sm_90.toml,line=5,title=conflict%3A saxpy sm_90::ops saxpy sm_90: [project]/fsr/saxpy/sm_90.toml cannot be used: line 5 marks a merge conflict: take the three files of one side%0Amend it with `cargo fsr tune -p ops saxpy`");
+    project.fsr("list --format github").fails_with(2).says("only `check` has annotations");
 }
