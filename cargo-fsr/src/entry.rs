@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fsr_build::key::Inputs;
-use fsr_build::spec::{Arch, ComputeCapability, CudaVersion, KernelSpec};
+use fsr_build::spec::{Arch, ComputeCapability, CudaVersion, KernelSpec, PtxIsa};
 use fsr_build::store::{
     Compiler, Device, DeviceKind, Entry, LaunchNeeds, Manifest, Origin, PtxFacts, PtxHeader, Spread,
     TimeKind, TimedCase, ValidatedCase,
@@ -16,13 +16,15 @@ use crate::search::{Outcome, Winner};
 
 /// PTX whose header says nothing that can be stored.
 #[derive(Debug, thiserror::Error)]
-#[error("the compiler wrote PTX whose header cannot be read{0}")]
-pub struct HeaderError(String);
+#[error("the compiler, NVRTC {compiler}, wrote PTX whose header cannot be read")]
+pub struct HeaderError {
+    compiler: String,
+}
 
 /// The entry of a search's winner, for the arch that it was tuned for.
 ///
 /// # Errors
-/// When the PTX has no readable header, or an ISA that no known CUDA version wrote first.
+/// When the PTX has no readable header.
 pub fn tuned(
     kernel: &KernelSpec,
     arch: Arch,
@@ -136,10 +138,9 @@ fn bare(
     ptx: &Ptx,
     values: &Tunables,
 ) -> Result<Manifest, HeaderError> {
-    let header = PtxHeader::read(&ptx.text).ok_or_else(|| HeaderError(String::new()))?;
-    let oldest_driver = header.isa.first_cuda().ok_or_else(|| {
-        HeaderError(format!(": PTX ISA {} is newer than this cargo-fsr; update it", header.isa))
-    })?;
+    let unreadable = || HeaderError { compiler: ptx.compiler.clone() };
+    let header = PtxHeader::read(&ptx.text).ok_or_else(unreadable)?;
+    let oldest_driver = oldest_driver(header.isa, &ptx.compiler).ok_or_else(unreadable)?;
     let of = |names: Vec<&String>| -> BTreeMap<String, u32> {
         values.iter().filter(|(name, _)| names.contains(name)).map(owned).collect()
     };
@@ -166,6 +167,18 @@ fn bare(
         device: None,
         model: None,
         run: run.to_owned(),
+    })
+}
+
+/// The oldest driver that loads PTX of a compiler. Of an ISA that is newer than the table nothing is known but that the
+/// compiler's own driver loads it.
+fn oldest_driver(isa: PtxIsa, compiler: &str) -> Option<CudaVersion> {
+    isa.first_cuda().or_else(|| {
+        let mut numbers = compiler.split('.').map(str::parse);
+        match (numbers.next(), numbers.next()) {
+            (Some(Ok(major)), Some(Ok(minor))) => Some(CudaVersion { major, minor }),
+            _ => None,
+        }
     })
 }
 
@@ -225,5 +238,20 @@ fn device(facts: &DeviceFacts) -> Device {
         name: facts.name.clone(),
         compute_capability: ComputeCapability { major, minor },
         driver: Some(CudaVersion::from_driver_number(facts.driver)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_compiler_than_the_table_has_its_own_driver_as_the_oldest() {
+        let oldest = |isa: &str, compiler| {
+            oldest_driver(isa.parse().expect("an ISA"), compiler).map(|driver| driver.to_string())
+        };
+        assert_eq!(oldest("8.5", "12.6.85").as_deref(), Some("12.5"));
+        assert_eq!(oldest("99.0", "40.1.7").as_deref(), Some("40.1"));
+        assert_eq!(oldest("99.0", "unknown"), None);
     }
 }

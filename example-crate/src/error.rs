@@ -2,7 +2,7 @@
 
 use cudarc::driver::DriverError;
 
-use crate::kernels::NotTuned;
+use crate::kernels::{LoadFailure, NotTuned};
 
 /// Why an operation could not be enqueued.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +23,14 @@ pub enum Error {
     /// The crate holds no kernel for this device.
     #[error(transparent)]
     NotTuned(#[from] NotTuned),
+    /// The driver refused a kernel.
+    #[error("{why}")]
+    Load {
+        /// Why, and what helps.
+        why: LoadFailure,
+        /// What the driver said.
+        source: DriverError,
+    },
     /// The driver refused.
     #[error(transparent)]
     Driver(#[from] DriverError),

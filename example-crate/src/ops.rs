@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DriverError, sys};
 use cudarc::nvrtc::Ptx;
 
 use crate::{Error, kernels};
@@ -44,7 +44,20 @@ impl GpuOps {
 }
 
 fn load<T: Copy>(context: &Arc<CudaContext>, image: &kernels::Image<T>) -> Result<Loaded<T>, Error> {
-    let module = context.load_module(Ptx::from_src(image.ptx))?;
+    let module =
+        context.load_module(Ptx::from_src(image.ptx)).map_err(|source| match refusal(context, image) {
+            Ok(why) => Error::Load { why, source },
+            Err(error) => error.into(),
+        })?;
     // Each spec of this crate has one entry.
     Ok(Loaded { function: module.load_function(image.entries[0])?, tunables: image.tunables })
+}
+
+/// What a driver that refuses an image does not say: whether it is too old for it.
+fn refusal<T>(context: &CudaContext, image: &kernels::Image<T>) -> Result<kernels::LoadFailure, DriverError> {
+    let mut version = 0;
+    // SAFETY: the driver writes one integer; it was initialised for the context.
+    unsafe { sys::cuDriverGetVersion(&mut version) }.result()?;
+    let (major, minor) = context.compute_capability()?;
+    Ok(image.load_failure(version, major, minor))
 }

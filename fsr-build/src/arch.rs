@@ -251,7 +251,8 @@ pub struct PtxIsa {
 }
 
 impl PtxIsa {
-    /// The CUDA version whose driver was the first to load this PTX (PTX ISA manual, release notes).
+    /// The CUDA version whose driver was the first to load this PTX: PTX ISA manual, release notes; from 7.8 on also what
+    /// the NVRTC of each version from 11.8 to 13.5 writes.
     ///
     /// `None` for a version that this table does not know: newer than it, or older than PTX 6.0.
     pub fn first_cuda(self) -> Option<CudaVersion> {
@@ -265,7 +266,7 @@ impl PtxIsa {
             (7, minor @ 0..=8) => (11, minor),
             (8, minor @ 0..=5) => (12, minor),
             (8, minor @ 6..=8) => (12, minor + 1),
-            (9, minor @ 0..=1) => (13, minor),
+            (9, minor @ 0..=5) => (13, minor),
             _ => return None,
         };
         Some(CudaVersion { major, minor })
@@ -395,7 +396,10 @@ mod tests {
         let first = |text: &str| text.parse::<PtxIsa>().unwrap().first_cuda().map(|cuda| cuda.to_string());
         assert_eq!(first("8.7").as_deref(), Some("12.8"));
         assert_eq!(first("7.8").as_deref(), Some("11.8"));
+        assert_eq!(first("8.5").as_deref(), Some("12.5"));
+        assert_eq!(first("8.6").as_deref(), Some("12.7"));
         assert_eq!(first("9.0").as_deref(), Some("13.0"));
+        assert_eq!(first("9.5").as_deref(), Some("13.5"));
         assert_eq!(first("99.0"), None);
     }
 }

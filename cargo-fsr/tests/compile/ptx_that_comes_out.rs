@@ -147,3 +147,28 @@ extern "C" __global__ void k(const half* x, float* y, int n) {
     assert!(told.iter().all(|other| *other == told[0]), "{told:#?}");
     assert_eq!(compiler().lines("never seen"), None);
 }
+
+/// Every compiler that can be installed writes PTX whose oldest driver the table of `fsr-build` tells right: nobody's pin
+/// promises more drivers than load the result. Installs some 4 GB:
+/// `FSR_TOOLCHAIN_DIR=DIR cargo test -p cargo-fsr --test compile -- --ignored every_version`.
+#[test]
+#[ignore = "installs sixteen compilers"]
+fn states_an_isa_of_its_compilers_own_age_in_every_version() {
+    let versions = [
+        "11.8", "12.0", "12.1", "12.2", "12.3", "12.4", "12.5", "12.6", "12.8", "12.9", "13.0", "13.1",
+        "13.2", "13.3", "13.4", "13.5",
+    ];
+    for version in versions {
+        let compiler = NvrtcCompiler::start(toolchain(version), &own_settings(), Limits::default()).unwrap();
+        let mut request = request("extern \"C\" __global__ void k(float* x) { x[threadIdx.x] += 1.0f; }");
+        request.arch = "sm_80".parse().unwrap();
+        let ptx = ptx(compiler.compile(&request));
+        let header = fsr_build::store::PtxHeader::read(&ptx.text).unwrap();
+        let first = header.isa.first_cuda().unwrap();
+        println!("CUDA {version} (NVRTC {}): PTX ISA {}, driver {first} or newer", ptx.compiler, header.isa);
+        // 12.6 writes the PTX of 12.5.
+        assert!(
+            first == version.parse().unwrap() || (version, first.to_string().as_str()) == ("12.6", "12.5")
+        );
+    }
+}

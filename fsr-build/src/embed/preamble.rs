@@ -48,7 +48,81 @@ impl<T> Image<T> {
     pub fn loads_with_driver(&self, version: i32) -> bool {
         version >= self.oldest_driver.0 * 1000 + self.oldest_driver.1 * 10
     }
+
+    /// Why a driver refused it, and what helps: for the number that `cuDriverGetVersion` reports and the device's compute
+    /// capability.
+    pub fn load_failure(&self, driver_version: i32, major: i32, minor: i32) -> LoadFailure {
+        LoadFailure {
+            arch: self.arch,
+            oldest_driver: self.oldest_driver,
+            driver: (driver_version / 1000, driver_version % 1000 / 10),
+            compute_capability: (major, minor),
+            reason: if !self.loads_on(major, minor) {
+                LoadFailureReason::OtherDevice
+            } else if !self.loads_with_driver(driver_version) {
+                LoadFailureReason::OldDriver
+            } else {
+                LoadFailureReason::Unexplained
+            },
+        }
+    }
 }
+
+/// Why a driver refused an image, in one sentence with the remedy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, unreachable_pub)]
+pub struct LoadFailure {
+    /// The image's target.
+    pub arch: &'static str,
+    /// The oldest driver that loads it, as a CUDA version.
+    pub oldest_driver: (i32, i32),
+    /// The driver that refused it, as a CUDA version.
+    pub driver: (i32, i32),
+    /// The device's compute capability.
+    pub compute_capability: (i32, i32),
+    /// What was the matter.
+    pub reason: LoadFailureReason,
+}
+
+/// What was the matter with an image that a driver refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, unreachable_pub)]
+pub enum LoadFailureReason {
+    /// The image is for other devices.
+    OtherDevice,
+    /// The driver is older than the image's PTX.
+    OldDriver,
+    /// Device and driver should do: something else failed, such as memory.
+    Unexplained,
+}
+
+impl ::core::fmt::Display for LoadFailure {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        let (arch, (major, minor), driver, oldest) =
+            (self.arch, self.compute_capability, self.driver, self.oldest_driver);
+        match self.reason {
+            LoadFailureReason::OtherDevice => write!(
+                f,
+                "the image for {arch} does not load on compute capability {major}.{minor}: take the one that `image_for` \
+                 gives, or add `sm_{major}{minor}` to `arch` in Cargo.toml and tune"
+            ),
+            LoadFailureReason::OldDriver => write!(
+                f,
+                "the driver is for CUDA {}.{} and the image for {arch} needs one for {}.{} or newer: update the NVIDIA \
+                 driver, or set `cuda = \"{}.{}\"` or older in Cargo.toml and tune",
+                driver.0, driver.1, oldest.0, oldest.1, driver.0, driver.1
+            ),
+            LoadFailureReason::Unexplained => write!(
+                f,
+                "the driver (CUDA {}.{}) should load the image for {arch} on compute capability {major}.{minor}: ask it for \
+                 its log (CU_JIT_ERROR_LOG_BUFFER), and see whether the device has memory left",
+                driver.0, driver.1
+            ),
+        }
+    }
+}
+
+impl ::core::error::Error for LoadFailure {}
 
 /// On which devices an image loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

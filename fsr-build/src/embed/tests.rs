@@ -332,6 +332,13 @@ fn the_module_gives_each_device_its_best_image() {
             assert_eq!(image.tunables, Tunables { tile: 8, block_x: 32 });
             assert_eq!(image.tunables.pairs(), [("BLOCK_X", 32), ("TILE", 8)]);
 
+            let failure = |driver, major, minor| image.load_failure(driver, major, minor).to_string();
+            assert_eq!(failure(12040, 8, 6), "the driver is for CUDA 12.4 and the image for sm_80 needs one for 12.8 or \
+                newer: update the NVIDIA driver, or set `cuda = \"12.4\"` or older in Cargo.toml and tune");
+            assert_eq!(failure(12040, 7, 5), "the image for sm_80 does not load on compute capability 7.5: take the one \
+                that `image_for` gives, or add `sm_75` to `arch` in Cargo.toml and tune");
+            assert!(failure(13000, 9, 0).starts_with("the driver (CUDA 13.0) should load the image for sm_80"));
+
             let values = |name: &str| (name == "TILE").then_some(16);
             let missing = Tunables::resolve(values).unwrap_err();
             assert_eq!(missing.to_string(), "kernel `transpose` has no value for `BLOCK_X`");
