@@ -4,17 +4,23 @@ use crate::program::{Class, Kernel};
 
 /// Counts of one instruction of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Line {
-    pub issued: u64,
-    pub lanes: u64,
+struct Line {
+    /// How much more often than the instruction before it was issued, modulo 2^64: a straight run of instructions
+    /// counts at its two ends.
+    issued: u64,
+    /// The same for lanes that came by.
+    lanes: u64,
+    /// Lanes that came by and were predicated off.
+    idle: u64,
     /// Memory requests (warp instructions with an active lane).
-    pub requests: u64,
+    requests: u64,
     /// Sectors of 32 bytes, or passes over the shared memory's banks.
-    pub transactions: u64,
-    pub divergent: u64,
+    transactions: u64,
+    divergent: u64,
 }
 
-/// Counts while running: one line for each instruction.
+/// Counts while running: one line for each instruction, and one for the end.
+#[derive(Default)]
 pub(crate) struct Counters {
     lines: Vec<Line>,
     pub enabled: bool,
@@ -22,14 +28,28 @@ pub(crate) struct Counters {
 
 impl Counters {
     pub fn new(instructions: usize, enabled: bool) -> Self {
-        Counters { lines: vec![Line::default(); instructions], enabled }
+        Counters { lines: vec![Line::default(); instructions + 1], enabled }
     }
 
+    /// The instructions from `from` to before `to` were issued for the lanes of `mask`.
     #[inline(always)]
-    pub fn issue(&mut self, pc: u32, active: u32) {
+    pub fn issue(&mut self, from: u32, to: u32, mask: u32) {
+        let lanes = u64::from(mask.count_ones());
+        if let Some(line) = self.lines.get_mut(from as usize) {
+            line.issued = line.issued.wrapping_add(1);
+            line.lanes = line.lanes.wrapping_add(lanes);
+        }
+        if let Some(line) = self.lines.get_mut(to as usize) {
+            line.issued = line.issued.wrapping_sub(1);
+            line.lanes = line.lanes.wrapping_sub(lanes);
+        }
+    }
+
+    /// Lanes that an instruction was issued for and that are predicated off.
+    #[inline(always)]
+    pub fn idle(&mut self, pc: u32, lanes: u32) {
         if let Some(line) = self.lines.get_mut(pc as usize) {
-            line.issued += 1;
-            line.lanes += u64::from(active.count_ones());
+            line.idle += u64::from(lanes.count_ones());
         }
     }
 
@@ -47,14 +67,11 @@ impl Counters {
         }
     }
 
-    pub fn clear(&mut self) {
-        self.lines.fill(Line::default());
-    }
-
     pub fn merge(&mut self, other: &Counters) {
         for (mine, theirs) in self.lines.iter_mut().zip(&other.lines) {
-            mine.issued += theirs.issued;
-            mine.lanes += theirs.lanes;
+            mine.issued = mine.issued.wrapping_add(theirs.issued);
+            mine.lanes = mine.lanes.wrapping_add(theirs.lanes);
+            mine.idle += theirs.idle;
             mine.requests += theirs.requests;
             mine.transactions += theirs.transactions;
             mine.divergent += theirs.divergent;
@@ -63,12 +80,16 @@ impl Counters {
 
     pub fn summarise(&self, kernel: &Kernel) -> Counts {
         let mut counts = Counts::default();
+        let (mut issued, mut came) = (0u64, 0u64);
         for (line, inst) in self.lines.iter().zip(&kernel.code) {
-            counts.warp_instructions += line.issued;
-            counts.thread_instructions += line.lanes;
-            counts.by_class[inst.class as usize] += line.issued;
+            issued = issued.wrapping_add(line.issued);
+            came = came.wrapping_add(line.lanes);
+            let lanes = came - line.idle;
+            counts.warp_instructions += issued;
+            counts.thread_instructions += lanes;
+            counts.by_class[inst.class as usize] += issued;
             counts.divergent_branches += line.divergent;
-            let bytes = line.lanes * u64::from(inst.bytes);
+            let bytes = lanes * u64::from(inst.bytes);
             let traffic = match inst.class {
                 Class::LoadGlobal => &mut counts.global_load,
                 Class::StoreGlobal => &mut counts.global_store,

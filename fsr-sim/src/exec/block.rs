@@ -1,11 +1,10 @@
 //! One block: its warps in turn, its barriers, and all blocks of a grid over the host's threads.
 
-use super::regs::Regs;
+use super::uniform::Uniforms;
 use super::warp::{Stop, Warp};
 use super::{BlockState, Launch, WarpState, trap};
 use crate::check::{FaultKind, Level};
 use crate::count::Counters;
-use crate::program::{Special, Uniform};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Warp instructions that a warp runs before the next one's turn.
@@ -15,7 +14,7 @@ const ROUNDS: u32 = 256;
 
 /// A block barrier between arrivals and release.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct BarrierState {
+struct BarrierState {
     threads: u32,
     rounded: u32,
     expected: Option<u32>,
@@ -24,19 +23,42 @@ pub(super) struct BarrierState {
     clock: [u32; 32],
 }
 
+/// The barriers of a block.
+#[derive(Default)]
+pub(super) struct Barriers {
+    all: [BarrierState; 16],
+    /// Those at which somebody has arrived, as a mask.
+    waiting: u32,
+}
+
+impl Barriers {
+    /// As before any arrival.
+    fn reset(&mut self) {
+        while self.waiting != 0 {
+            self.take(self.waiting.trailing_zeros() as usize);
+        }
+    }
+
+    fn take(&mut self, id: usize) -> BarrierState {
+        self.waiting &= !(1 << id);
+        std::mem::take(&mut self.all[id])
+    }
+}
+
 impl BlockState {
     /// Threads that arrive at a barrier: as they are, and with whole warps counted as 32.
     pub(super) fn arrive(&mut self, id: usize, warp: u32, arrival: (u32, u32), expected: Option<u32>) {
-        if let Some(barrier) = self.barriers.get_mut(id) {
+        if let Some(barrier) = self.barriers.all.get_mut(id) {
             self.clocks.arrive(warp, &mut barrier.clock);
             barrier.threads += arrival.0;
             barrier.rounded += arrival.1;
             barrier.expected = barrier.expected.or(expected);
+            self.barriers.waiting |= 1 << id;
         }
     }
 
     pub(super) fn vote(&mut self, id: usize, yes: u32, of: u32) {
-        if let Some(barrier) = self.barriers.get_mut(id) {
+        if let Some(barrier) = self.barriers.all.get_mut(id) {
             barrier.votes.0 += yes;
             barrier.votes.1 += of;
         }
@@ -51,9 +73,12 @@ struct Block {
 /// What one thread of the host keeps from block to block.
 struct Worker<'l> {
     launch: &'l Launch<'l>,
-    template: Regs,
+    uniforms: Uniforms,
     spare: Vec<Block>,
+    /// Of all blocks; the one that runs has them.
     counters: Counters,
+    /// Warp instructions that the budget has not been told of.
+    spent: i64,
 }
 
 enum Progress {
@@ -87,18 +112,12 @@ pub(crate) fn run_grid(launch: &Launch<'_>, threads: usize) -> Counters {
 
 impl<'l> Worker<'l> {
     fn new(launch: &'l Launch<'l>) -> Self {
-        let kernel = launch.kernel;
-        let mut template = Regs::new(kernel.rows, kernel.preds);
-        for (row, wide, uniform) in &kernel.uniforms {
-            if let Some(value) = block_invariant(launch, *uniform) {
-                fill(&mut template, *row, *wide, [value; 32]);
-            }
-        }
         Worker {
             launch,
-            template,
+            uniforms: Uniforms::new(launch),
             spare: Vec::new(),
-            counters: Counters::new(kernel.code.len(), launch.counting),
+            counters: Counters::new(launch.kernel.code.len(), launch.counting),
+            spent: 0,
         }
     }
 
@@ -121,21 +140,12 @@ impl<'l> Worker<'l> {
             }
             let Some(mut block) = block.or_else(|| waiting.pop_front()) else { break };
             match self.advance(&mut block) {
-                Progress::Done => self.retire(block),
+                Progress::Done => self.spare.push(block),
                 Progress::Waiting => waiting.push_back(block),
-                Progress::Stopped => {
-                    self.retire(block);
-                    break;
-                }
+                Progress::Stopped => break,
             }
         }
         self.counters
-    }
-
-    fn retire(&mut self, mut block: Block) {
-        self.counters.merge(&block.state.counters);
-        block.state.counters.clear();
-        self.spare.push(block);
     }
 
     fn start(&mut self, linear: u64) -> Block {
@@ -153,7 +163,7 @@ impl<'l> Worker<'l> {
                 shadow: Default::default(),
                 copies: Default::default(),
                 shared: Default::default(),
-                counters: Counters::new(kernel.code.len(), launch.counting),
+                counters: Counters::default(),
                 clock: 0,
                 sm: 0,
                 barriers: Default::default(),
@@ -161,65 +171,75 @@ impl<'l> Worker<'l> {
             warps: (0..warps)
                 .map(|index| {
                     let state = WarpState { index, alive: 0, local: Default::default() };
-                    Warp::new(Regs::new(kernel.rows, kernel.preds), state)
+                    Warp::new(self.uniforms.file(launch, index), state)
                 })
                 .collect(),
         });
         block.state.index = index;
         block.state.linear = linear as u32;
         if track {
-            block.state.clocks = Default::default();
+            block.state.clocks.reset(warps);
         }
         block.state.clock = 0;
         block.state.sm = (linear % u64::from(launch.sms.max(1))) as u32;
-        block.state.barriers = Default::default();
+        block.state.barriers.reset();
         block.state.copies.reset();
         block.state.shared.reset(kernel.dynamic_offset() + launch.dynamic_shared, track);
         for (k, warp) in block.warps.iter_mut().enumerate() {
             let first = k as u32 * 32;
             let count = (launch.threads() - first).min(32);
-            warp.regs.copy_from(&self.template);
             warp.state.local.reset(kernel.entry_frame, track);
-            for (row, wide, uniform) in &kernel.uniforms {
-                let Uniform::Special(special) = uniform else { continue };
-                if let Some(values) = lane_values(launch, &block.state, *special, first) {
-                    fill(&mut warp.regs, *row, *wide, values);
-                }
-            }
             warp.start(if count == 32 { u32::MAX } else { (1 << count) - 1 });
         }
         block
     }
 
     /// Runs a block until it ends, faults, or has had its share.
-    fn advance(&self, block: &mut Block) -> Progress {
+    fn advance(&mut self, block: &mut Block) -> Progress {
+        std::mem::swap(&mut self.counters, &mut block.state.counters);
+        let progress = self.rounds(block);
+        std::mem::swap(&mut self.counters, &mut block.state.counters);
+        progress
+    }
+
+    fn rounds(&mut self, block: &mut Block) -> Progress {
         for _ in 0..ROUNDS {
             let mut running = false;
             let mut progressed = false;
-            for k in 0..block.warps.len() {
+            let warps = block.warps.len();
+            for k in 0..warps {
                 let warp = &mut block.warps[k];
-                if warp.fragments.is_empty() {
-                    continue;
+                if !warp.fragments.is_empty() {
+                    if std::mem::take(&mut warp.fresh) {
+                        self.uniforms.renew(&mut warp.regs, &block.state);
+                    }
+                    let (stop, left) = warp.run(self.launch, &mut block.state, QUANTUM);
+                    let used = i64::from(QUANTUM - left);
+                    progressed |= used > 0;
+                    self.spent += used;
+                    match stop {
+                        Err(trap) => {
+                            self.launch.report(warp.pc, &trap, block.state.index, warp.state.index);
+                            return Progress::Stopped;
+                        }
+                        Ok(Stop::Done | Stop::Parked) => {}
+                        Ok(Stop::Yielded) => running = true,
+                    }
                 }
-                let (stop, left) = warp.run(self.launch, &mut block.state, QUANTUM);
-                let used = i64::from(QUANTUM - left);
-                progressed |= used > 0;
-                match stop {
-                    Err(trap) => {
-                        self.launch.report(warp.pc, &trap, block.state.index, warp.state.index);
+                // All threads share the budget: it is told once a round, or where a warp runs long.
+                if self.spent >= i64::from(QUANTUM) || k + 1 == warps {
+                    let spent = std::mem::take(&mut self.spent);
+                    if self.launch.budget.fetch_sub(spent, Relaxed) - spent < 0 {
+                        let pc = warp.fragments.first().map_or(warp.pc, |f| f.pc);
+                        let lane = warp.fragments.first().map_or(0, |f| f.mask.trailing_zeros());
+                        let trap = trap(FaultKind::Budget(self.launch.budget_total), lane);
+                        self.launch.report(pc, &trap, block.state.index, warp.state.index);
                         return Progress::Stopped;
                     }
-                    Ok(Stop::Done | Stop::Parked) => {}
-                    Ok(Stop::Yielded) => running = true,
                 }
-                if self.launch.budget.fetch_sub(used, Relaxed) - used < 0 {
-                    let pc = warp.fragments.first().map_or(warp.pc, |f| f.pc);
-                    let lane = warp.fragments.first().map_or(0, |f| f.mask.trailing_zeros());
-                    let trap = trap(FaultKind::Budget(self.launch.budget_total), lane);
-                    self.launch.report(pc, &trap, block.state.index, warp.state.index);
-                    return Progress::Stopped;
+                if block.state.barriers.waiting != 0 {
+                    running |= self.release(block);
                 }
-                running |= self.release(block);
             }
             if block.warps.iter().all(|w| w.fragments.is_empty()) {
                 return Progress::Done;
@@ -242,18 +262,18 @@ impl<'l> Worker<'l> {
     /// Releases complete barriers; whether any was.
     fn release(&self, block: &mut Block) -> bool {
         let mut any = false;
-        for id in 0..block.state.barriers.len() {
-            let barrier = block.state.barriers[id];
-            if barrier.threads == 0 {
-                continue;
-            }
+        let mut waiting = block.state.barriers.waiting;
+        while waiting != 0 {
+            let id = waiting.trailing_zeros() as usize;
+            waiting &= waiting - 1;
+            let barrier = &block.state.barriers.all[id];
             let alive: u32 = block.warps.iter().map(|w| w.state.alive.count_ones()).sum();
             let complete = match barrier.expected {
                 None => barrier.threads >= alive,
                 Some(count) => barrier.rounded >= count,
             };
             if complete {
-                block.state.barriers[id] = BarrierState::default();
+                let barrier = block.state.barriers.take(id);
                 for warp in &mut block.warps {
                     if warp.release(self.launch, id as u8, barrier.votes) {
                         block.state.clocks.leave(warp.state.index, &barrier.clock);
@@ -264,56 +284,4 @@ impl<'l> Worker<'l> {
         }
         any
     }
-}
-
-fn fill(regs: &mut Regs, row: u32, wide: bool, values: [u64; 32]) {
-    if wide {
-        *regs.cells_mut::<u64>(row) = values;
-    } else {
-        *regs.cells_mut::<u32>(row) = values.map(|v| v as u32);
-    }
-}
-
-/// The value that a row has in every block, if it is such a row.
-fn block_invariant(launch: &Launch<'_>, uniform: Uniform) -> Option<u64> {
-    let axis = |values: [u32; 3], k: u8| values.get(usize::from(k)).copied().map_or(0, u64::from);
-    Some(match uniform {
-        Uniform::Value(bits) => bits,
-        Uniform::Symbol(index, offset) => {
-            launch.symbols.get(index as usize).copied().unwrap_or(0).wrapping_add(offset as u64)
-        }
-        Uniform::Special(special) => match special {
-            Special::Ntid(k) => axis(launch.block, k),
-            Special::Nctaid(k) => axis(launch.grid, k),
-            Special::NWarpId => u64::from(launch.threads().div_ceil(32)),
-            Special::NSmId => launch.sms.into(),
-            Special::GridId => launch.grid_id,
-            Special::DynamicSmemSize => launch.dynamic_shared.into(),
-            Special::TotalSmemSize => (launch.kernel.dynamic_offset() + launch.dynamic_shared).into(),
-            Special::DynamicShared => launch.kernel.dynamic_offset().into(),
-            Special::Zero | Special::FrameBase => 0,
-            Special::One => 1,
-            _ => return None,
-        },
-    })
-}
-
-/// The values of a row that differ between blocks or lanes.
-fn lane_values(launch: &Launch<'_>, block: &BlockState, special: Special, first: u32) -> Option<[u64; 32]> {
-    let each = |f: &dyn Fn(u32) -> u32| std::array::from_fn(|lane| u64::from(f(lane as u32)));
-    Some(match special {
-        Special::Tid(k) => {
-            each(&|lane| launch.thread(first + lane).get(usize::from(k)).copied().unwrap_or(0))
-        }
-        Special::Ctaid(k) => [block.index.get(usize::from(k)).copied().map_or(0, u64::from); 32],
-        Special::LaneId => each(&|lane| lane),
-        Special::WarpId => [u64::from(first / 32); 32],
-        Special::SmId => [block.sm.into(); 32],
-        Special::LanemaskEq => each(&|lane| 1 << lane),
-        Special::LanemaskLe => each(&|lane| u32::MAX >> (31 - lane)),
-        Special::LanemaskLt => each(&|lane| (1u32 << lane) - 1),
-        Special::LanemaskGe => each(&|lane| u32::MAX << lane),
-        Special::LanemaskGt => each(&|lane| !(u32::MAX >> (31 - lane))),
-        _ => return None,
-    })
 }

@@ -23,6 +23,7 @@ pub(crate) mod regs;
 pub(crate) mod shared;
 pub(crate) mod soft;
 pub(crate) mod system;
+mod uniform;
 pub(crate) mod warp;
 
 pub(crate) use regs::{LaneFn, Regs};
@@ -129,7 +130,7 @@ pub(crate) struct BlockState {
     /// Warp instructions that this block has executed: its clock.
     pub clock: u64,
     pub sm: u32,
-    pub(in crate::exec) barriers: [block::BarrierState; 16],
+    pub(in crate::exec) barriers: block::Barriers,
     pub clocks: race::Clocks,
     pub shadow: race::SharedShadow,
     pub copies: copies::Copies,

@@ -129,10 +129,14 @@ impl Regs {
         Regs { rows: vec![Row([0; 32]); rows as usize], preds }
     }
 
-    /// The same values as a file of the same size.
-    pub fn copy_from(&mut self, other: &Regs) {
-        self.rows.clone_from(&other.rows);
-        self.preds.clone_from(&other.preds);
+    /// Zeros into some rows and all predicates.
+    pub fn clear(&mut self, rows: &[std::ops::Range<u32>]) {
+        for range in rows {
+            if let Some(rows) = self.rows.get_mut(range.start as usize..range.end as usize) {
+                rows.fill(Row([0; 32]));
+            }
+        }
+        self.preds[1..].fill(0);
     }
 
     #[inline(always)]

@@ -1,6 +1,7 @@
 //! The internal program: what a kernel becomes once, before its first launch. Plain data; rows and predicates are
 //! indices that decoding has proven to be within the kernel's register file.
 
+use crate::exec::memory::Shape;
 use crate::exec::{Exec, LaneFn, Trap};
 use crate::parse::{Location, Pos};
 
@@ -208,6 +209,8 @@ pub(crate) enum Uniform {
     Symbol(u32, i64),
     /// `%ntid.x` and so on.
     Special(Special),
+    /// What an entry's `ld.param` of this offset and shape loads.
+    Param(u32, Shape),
 }
 
 /// Special registers that fill a row before a warp starts.

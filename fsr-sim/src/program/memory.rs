@@ -2,7 +2,7 @@
 
 use super::builder::{KernelBuilder, Place};
 use super::decode::{Mods, operands, without_policy};
-use super::inst::{Action, Class, Extra, Inst, MemoryFn, NONE};
+use super::inst::{Action, Class, Extra, Inst, MemoryFn, NONE, Uniform};
 use super::{Decoded, Refusal, invalid};
 use crate::exec::atomic::{self, Atomic, AtomicOp};
 use crate::exec::memory::{self, Shape};
@@ -151,6 +151,18 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         };
         shape.framed = framed && matches!(space, Space::Local | Space::Param);
         let b = if shape.framed { self.frame_row() } else { NONE };
+        if let (Some(Place::EntryParam(at)), Space::Param, [row]) = (place, space, rows.as_slice())
+            && let Ok(offset) = u32::try_from(i64::from(at) + imm)
+            && offset.is_multiple_of(shape.bytes)
+            && offset.checked_add(shape.bytes).is_some_and(|end| end <= self.kernel.param_bytes)
+            && *row != NONE
+        {
+            // Known before the launch: a row holds it.
+            let a = self.uniform(Uniform::Param(offset, shape), shape.wide);
+            let op = if shape.wide { int::MOV_64 } else { int::MOV_32 };
+            self.lane(op, class, |n| (n.d, n.a, n.bytes) = (*row, a, shape.bytes as u8));
+            return Ok(());
+        }
         let mut inst = Inst::new(Action::Memory(f), class);
         (inst.a, inst.b, inst.imm, inst.aux, inst.bytes) = (a, b, imm, shape.pack(), shape.total() as u8);
         if count == 1 {

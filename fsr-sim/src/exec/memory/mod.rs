@@ -13,6 +13,7 @@ pub(crate) use generic::{is_space, load_generic, store_generic};
 pub(super) use generic::{lane_load, lane_store, resolve, windows};
 pub(super) use global::sectors;
 pub(crate) use global::{load_global, store_global};
+pub(super) use own::parameter;
 pub(crate) use own::{load_local, load_param, store_local};
 pub(crate) use shape::Shape;
 pub(crate) use shared::{load_shared, store_shared};

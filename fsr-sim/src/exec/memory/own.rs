@@ -2,7 +2,7 @@
 
 use super::{At, Place, Shape, load_at, store_at};
 use crate::check::FaultKind;
-use crate::exec::{Exec, Trap, lanes};
+use crate::exec::{Exec, Launch, Trap, lanes};
 use crate::parse::Space;
 use crate::program::Inst;
 
@@ -68,17 +68,21 @@ impl Place for Param {
         Ok(())
     }
 
-    fn load(_: &Exec<'_>, params: &&[u8], _: usize, address: u64, bytes: u32) -> u64 {
-        let mut raw = [0u8; 8];
-        let start = address as usize;
-        if let Some(found) = params.get(start..start + bytes as usize) {
-            raw[..found.len()].copy_from_slice(found);
-        }
-        u64::from_le_bytes(raw)
+    fn load(x: &Exec<'_>, _: &&[u8], _: usize, address: u64, bytes: u32) -> u64 {
+        parameter(x.launch, address as u32, bytes)
     }
 
     // No instruction stores here: a generic store faults before.
     fn store(_: &mut Exec<'_>, _: &&[u8], _: usize, _: u64, _: u32, _: u64) {}
+}
+
+/// `bytes` (at most 8) of a kernel's parameters; 0 beyond their end.
+pub(in crate::exec) fn parameter(launch: &Launch<'_>, offset: u32, bytes: u32) -> u64 {
+    let mut raw = [0u8; 8];
+    if let Some(found) = launch.params.get(offset as usize..offset as usize + bytes as usize) {
+        raw[..found.len()].copy_from_slice(found);
+    }
+    u64::from_le_bytes(raw)
 }
 
 fn local_addresses(x: &Exec<'_>, i: &Inst, shape: Shape) -> [u64; 32] {

@@ -1,7 +1,7 @@
 //! What a load or store moves: element size and count, the kinds of its registers.
 
 /// The shape of a load or store, packed into `aux`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
     /// Bytes of one element: 1, 2, 4 or 8.
     pub bytes: u32,

@@ -20,7 +20,10 @@ use std::collections::HashMap;
 /// What warps of a block know of each other.
 #[derive(Clone)]
 pub(crate) struct Clocks {
+    /// Warps of the block; 0 where races are not judged.
+    warps: usize,
     epoch: [u32; 32],
+    /// Up to which epoch each warp has been before a warp's present one for certain.
     seen: Box<[[u32; 32]; 32]>,
     /// Where all strong accesses of the block meet.
     meeting: [u32; 32],
@@ -30,33 +33,53 @@ pub(crate) struct Clocks {
 
 impl Default for Clocks {
     fn default() -> Self {
-        Clocks { epoch: [1; 32], seen: Box::new([[0; 32]; 32]), meeting: [0; 32], objects: HashMap::new() }
+        Clocks {
+            warps: 0,
+            epoch: [1; 32],
+            seen: Box::new([[0; 32]; 32]),
+            meeting: [0; 32],
+            objects: HashMap::new(),
+        }
     }
 }
 
-fn join(into: &mut [u32; 32], from: &[u32; 32]) {
-    for (a, b) in into.iter_mut().zip(from) {
+fn join(into: &mut [u32; 32], from: &[u32; 32], warps: usize) {
+    for (a, b) in into.iter_mut().zip(from).take(warps) {
         *a = (*a).max(*b);
     }
 }
 
 impl Clocks {
+    /// Ready for a new block.
+    pub fn reset(&mut self, warps: u32) {
+        self.warps = warps.min(32) as usize;
+        self.epoch = [1; 32];
+        self.seen[..self.warps].fill([0; 32]);
+        self.meeting = [0; 32];
+        self.objects.clear();
+    }
+
+    fn step(&mut self, warp: usize) {
+        self.seen[warp][warp] = self.epoch[warp];
+        self.epoch[warp] += 1;
+    }
+
     /// Lanes of a warp have met.
     pub fn warp_sync(&mut self, warp: u32) {
-        self.epoch[warp as usize & 31] += 1;
+        self.step(warp as usize & 31);
     }
 
     /// A warp gives what it knows to a barrier.
     pub fn arrive(&mut self, warp: u32, barrier: &mut [u32; 32]) {
         let warp = warp as usize & 31;
-        join(barrier, &self.seen[warp]);
+        join(barrier, &self.seen[warp], self.warps);
         barrier[warp] = barrier[warp].max(self.epoch[warp]);
-        self.epoch[warp] += 1;
+        self.step(warp);
     }
 
     /// A warp leaves a barrier.
     pub fn leave(&mut self, warp: u32, barrier: &[u32; 32]) {
-        join(&mut self.seen[warp as usize & 31], barrier);
+        join(&mut self.seen[warp as usize & 31], barrier, self.warps);
     }
 
     /// A warp arrives at an `mbarrier`.
@@ -160,7 +183,7 @@ impl Touch<'_> {
         shadow: &mut Shadow,
         mask: u32,
         base: u64,
-        agent: &Agent,
+        agent: &Agent<'_>,
         same: &dyn Fn(usize) -> bool,
     ) -> Option<(usize, Conflict)> {
         let mut found = None;
@@ -195,7 +218,7 @@ impl Touch<'_> {
 
 impl Exec<'_> {
     /// `None` where the warp has passed more barriers than records can tell apart.
-    fn agent(&self, strong: bool) -> Option<Agent> {
+    fn agent(&self, strong: bool) -> Option<Agent<'_>> {
         let warp = self.warp.index as usize & 31;
         let clocks = &self.block.clocks;
         let epoch = clocks.epoch[warp];
@@ -217,11 +240,12 @@ impl Exec<'_> {
         same: impl Fn(&Self, usize) -> bool,
     ) -> Result<(), Trap> {
         self.order_strong(touch.strong);
-        let Some(agent) = self.agent(touch.strong) else { return Ok(()) };
         let words = self.block.shared.words();
         let mut shadow = std::mem::take(&mut self.block.shadow);
         let inner = shadow.0.get_or_insert_with(|| Shadow::new(words));
-        let found = touch.judge::<true>(inner, touch.mask, 0, &agent, &|lane| same(self, lane));
+        let found = self
+            .agent(touch.strong)
+            .and_then(|agent| touch.judge::<true>(inner, touch.mask, 0, &agent, &|lane| same(self, lane)));
         self.block.shadow = shadow;
         match found {
             Some((lane, conflict)) => self.report_race(lane, conflict, touch, Space::Shared),

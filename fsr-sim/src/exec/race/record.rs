@@ -54,21 +54,19 @@ impl Record {
 }
 
 /// Who accesses now.
-pub(super) struct Agent {
+pub(super) struct Agent<'c> {
     /// Linear block index plus one.
     pub block: u32,
     key: u32,
     /// The record but for its lanes.
     template: u64,
     /// Up to which epoch each warp of the block has been before this access for certain.
-    known: [u32; 32],
+    known: &'c [u32; 32],
 }
 
-impl Agent {
-    /// `seen`: what the warp has learned of the others at barriers; `epoch` below [`EPOCHS`].
-    pub fn new(block: u32, warp: u32, epoch: u32, seen: &[u32; 32], pc: u32, strong: bool) -> Agent {
-        let mut known = *seen;
-        known[warp as usize & 31] = epoch - 1;
+impl<'c> Agent<'c> {
+    /// `known`: what the warp has learned of all warps at barriers; `epoch` below [`EPOCHS`].
+    pub fn new(block: u32, warp: u32, epoch: u32, known: &'c [u32; 32], pc: u32, strong: bool) -> Agent<'c> {
         let key = epoch << 5 | (warp & 31);
         let strong = if strong { STRONG } else { 0 };
         let template = u64::from(key) << KEY_SHIFT | strong | u64::from(pc).min(PC);
@@ -119,7 +117,7 @@ pub(super) type Conflict = (Record, u32);
 
 impl Entry {
     #[inline(always)]
-    pub fn read<const OWN: bool>(&mut self, agent: &Agent, me: Record) -> Option<Conflict> {
+    pub fn read<const OWN: bool>(&mut self, agent: &Agent<'_>, me: Record) -> Option<Conflict> {
         let conflict = agent.conflicts::<OWN>(me, self.write, self.write_block);
         let mine = |k: usize| self.read_blocks[k] == agent.block;
         let slot = if mine(0) && self.reads[0].key() == agent.key {
@@ -143,7 +141,7 @@ impl Entry {
     #[inline(always)]
     pub fn write<const OWN: bool>(
         &mut self,
-        agent: &Agent,
+        agent: &Agent<'_>,
         me: Record,
         same_value: impl FnOnce() -> bool,
     ) -> Option<Conflict> {
@@ -182,7 +180,7 @@ mod tests {
     use super::super::Clocks;
     use super::*;
 
-    fn agent(warp: u32, pc: u32, clocks: &Clocks) -> Agent {
+    fn agent(warp: u32, pc: u32, clocks: &Clocks) -> Agent<'_> {
         let warp_index = warp as usize;
         Agent::new(1, warp, clocks.epoch[warp_index], &clocks.seen[warp_index], pc, false)
     }
@@ -202,6 +200,7 @@ mod tests {
     #[test]
     fn barriers_order_warps() {
         let mut clocks = Clocks::default();
+        clocks.reset(4);
         let (entry, conflict) = write(Entry::default(), 0, 3, &clocks);
         assert!(!conflict);
         // Another warp, no barrier: a race.
@@ -220,6 +219,7 @@ mod tests {
     #[test]
     fn warp_barriers_order_lanes() {
         let mut clocks = Clocks::default();
+        clocks.reset(4);
         let (entry, conflict) = write(Entry::default(), 0, 3, &clocks);
         assert!(!conflict);
         assert!(read(entry, 0, 4, &clocks).1);

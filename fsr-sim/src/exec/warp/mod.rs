@@ -97,6 +97,8 @@ pub(super) struct Warp {
     pub regs: Regs,
     pub state: WarpState,
     pub fragments: Vec<Fragment>,
+    /// Of a block that it has not run for yet.
+    pub fresh: bool,
     /// Where it stands, for reports.
     pub pc: u32,
     /// For each aligned barrier, the lanes that have passed it; kept at full checks.
@@ -114,7 +116,7 @@ enum Next {
 
 impl Warp {
     pub fn new(regs: Regs, state: WarpState) -> Warp {
-        Warp { regs, state, fragments: Vec::new(), pc: 0, passed: Vec::new() }
+        Warp { regs, state, fragments: Vec::new(), fresh: true, pc: 0, passed: Vec::new() }
     }
 
     /// All lanes to the entry.
@@ -123,6 +125,7 @@ impl Warp {
         self.passed.clear();
         self.fragments.push(Fragment { pc: 0, mask, state: State::Ready, turn: 0, stack: Vec::new() });
         self.state.alive = mask;
+        self.fresh = true;
     }
 
     /// Takes the fragment that should run next, merged with all at the same place.
@@ -199,8 +202,11 @@ impl Warp {
         let limit = self.limit(&fragment);
         let mut left = if alone { *quantum } else { (*quantum).min(TURN) };
         let given = left;
+        // Instructions from here to the present one are not counted yet.
+        let mut from = pc;
         let outcome = loop {
             if left == 0 || pc >= limit {
+                block.counters.issue(from, pc, mask);
                 fragment.pc = pc;
                 if left == 0 && !alone {
                     fragment.turn += 1;
@@ -210,11 +216,15 @@ impl Warp {
             }
             left -= 1;
             let Some(inst) = code.get(pc as usize) else {
+                block.counters.issue(from, pc, mask);
                 self.state.alive &= !mask;
                 break Ok(Next::Choose);
             };
-            let active = mask & (self.regs.pred(inst.guard.into()) ^ inst.invert);
-            block.counters.issue(pc, active);
+            let mut active = mask;
+            if inst.guard != 0 {
+                active &= self.regs.pred(inst.guard.into()) ^ inst.invert;
+                block.counters.idle(pc, mask & !active);
+            }
             match inst.action {
                 Action::Lane(f) => {
                     // SAFETY: decoding picked the version for this processor (`LaneOp::pick`).
@@ -228,6 +238,7 @@ impl Warp {
                             Exec { launch, block, warp: &mut self.state, regs: &mut self.regs, pc };
                         // SAFETY: decoding picked a version for this processor.
                         if let Err(trap) = unsafe { f(&mut exec, inst, active) } {
+                            block.counters.issue(from, pc + 1, mask);
                             self.pc = pc;
                             break Err(trap);
                         }
@@ -237,6 +248,7 @@ impl Warp {
                 Action::Sync(f) => {
                     if active != 0 {
                         if !self.members_arrived(inst, active) && fragment.state != State::AtSync {
+                            block.counters.issue(from, pc + 1, mask);
                             fragment.pc = pc;
                             fragment.state = State::AtSync;
                             self.fragments.push(fragment);
@@ -257,6 +269,7 @@ impl Warp {
                         }
                         // SAFETY: decoding picked a version for this processor.
                         if let Err(trap) = unsafe { f(&mut exec, inst, active) } {
+                            block.counters.issue(from, pc + 1, mask);
                             self.pc = pc;
                             break Err(trap);
                         }
@@ -264,12 +277,14 @@ impl Warp {
                     pc += 1;
                 }
                 Action::Control(control) => {
-                    if control == Control::Branch && (active == mask || active == 0) {
-                        pc = if active == 0 { pc + 1 } else { inst.target };
-                        continue;
-                    }
                     if active == 0 {
                         pc += 1;
+                        continue;
+                    }
+                    block.counters.issue(from, pc + 1, mask);
+                    if control == Control::Branch && active == mask {
+                        pc = inst.target;
+                        from = pc;
                         continue;
                     }
                     fragment.pc = pc;
@@ -278,6 +293,7 @@ impl Warp {
                     match self.control(launch, block, &mut fragment, control, inst, active) {
                         Ok(Next::Continue) => {
                             pc = fragment.pc;
+                            from = pc;
                             mask = fragment.mask;
                         }
                         Ok(next) => break Ok(next),
