@@ -35,6 +35,10 @@ pub(crate) enum AtomicOp {
     MaxF16x2 = 19,
     MinBf16x2 = 20,
     MaxBf16x2 = 21,
+    MinF16 = 22,
+    MaxF16 = 23,
+    MinBf16 = 24,
+    MaxBf16 = 25,
 }
 
 /// The description of an atomic, packed into `aux`.
@@ -119,8 +123,36 @@ fn apply(op: u32, bytes: u32, old: u64, b: u64, c: u64) -> u64 {
         18 => packed(4, half::PACKED),
         19 => packed(5, half::PACKED),
         20 => packed(4, half::PACKED | half::BRAIN),
-        _ => packed(5, half::PACKED | half::BRAIN),
+        21 => packed(5, half::PACKED | half::BRAIN),
+        22 => packed(4, 0),
+        23 => packed(5, 0),
+        24 => packed(4, half::BRAIN),
+        _ => packed(5, half::BRAIN),
     }
+}
+
+/// Vectors: as many atomics as there are elements, each atomic on its own. Operands in `extras[target]`, whose `dst` is empty
+/// where nobody wants the old values.
+pub(crate) fn vector(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
+    let extra = &x.launch.kernel.extras[i.target as usize];
+    let bytes = i.aux >> 8 & 0xff;
+    let total = u64::from(bytes) * extra.b.len() as u64;
+    let addresses = x.addresses(i, i.aux >> 16 & 1 == 1);
+    for lane in lanes(m) {
+        let (space, address) = resolve(Space::Generic, addresses[lane]);
+        let kind = match space {
+            Space::Global if address.is_multiple_of(total) => continue,
+            Space::Global => FaultKind::Misaligned,
+            _ => FaultKind::OutOfBounds,
+        };
+        return Err(x.access_trap(kind, lane as u32, space, address, total, true));
+    }
+    for (k, b) in extra.b.iter().enumerate() {
+        let d = extra.dst.get(k).copied().unwrap_or(NONE);
+        let imm = i.imm.wrapping_add(i64::from(bytes) * k as i64);
+        atomic(x, &Inst { d, b: *b, imm, ..*i }, m)?;
+    }
+    Ok(())
 }
 
 /// Address row `a`, operand row `b`, second operand row `c` (cas), result row `d` or `NONE`.

@@ -150,11 +150,10 @@ slow! {
     BFI_32 = bfi_32;
     BFI_64 = bfi_64;
     LOP3 = lop3;
+    LOP3_PRED = lop3_pred;
     PRMT = prmt;
     DP4A = dp4a;
     DP2A = dp2a;
-    ADD_CARRY = add_carry;
-    SUB_BORROW = sub_borrow;
     PACK = pack;
     FNS = fns;
 }
@@ -275,6 +274,19 @@ fn lop3(r: &mut Regs, i: &Inst, m: u32) {
     r.write(i.d, &out, m);
 }
 
+/// Bits of `imm` above the table: `.and` rather than `.or`; the source predicate is negated.
+pub(crate) const LOP3_AND: i64 = 1 << 8;
+pub(crate) const LOP3_NOT: i64 = 1 << 9;
+
+/// `lop3` that also joins whether its result is zero with predicate `target`, into predicate `aux`.
+fn lop3_pred(r: &mut Regs, i: &Inst, m: u32) {
+    let given = r.pred(i.target) ^ if i.imm & LOP3_NOT != 0 { u32::MAX } else { 0 };
+    lop3(r, i, m);
+    let out = r.cells::<u32>(i.d);
+    let some = (0..32).fold(0u32, |mask, lane| mask | u32::from(out[lane] != 0) << lane);
+    r.set_pred(i.aux, if i.imm & LOP3_AND != 0 { some & given } else { some | given }, m);
+}
+
 /// Mode in `imm`: 0 generic, then f4e, b4e, rc8, ecl, ecr, rc16.
 fn prmt(r: &mut Regs, i: &Inst, m: u32) {
     let (a, b, c) = (*r.cells::<u32>(i.a), *r.cells::<u32>(i.b), *r.cells::<u32>(i.c));
@@ -338,50 +350,6 @@ fn dp2a(r: &mut Regs, i: &Inst, m: u32) {
         out[lane] = sum;
     }
     r.write(i.d, &out, m);
-}
-
-/// `add.cc`, `addc`, `addc.cc`. The carry is predicate `target`; `aux`: bit 0 takes it, bit 1 sets it, bit 2: 64 bits.
-fn add_carry(r: &mut Regs, i: &Inst, m: u32) {
-    carry(r, i, m, |a, b, c, bits| {
-        let sum = u128::from(a) + u128::from(b) + u128::from(c);
-        (sum as u64, sum >> bits & 1 == 1)
-    });
-}
-
-/// `sub.cc`, `subc`, `subc.cc`: the carry holds the borrow.
-fn sub_borrow(r: &mut Regs, i: &Inst, m: u32) {
-    carry(r, i, m, |a, b, c, _| {
-        let (first, one) = a.overflowing_sub(b);
-        let (second, two) = first.overflowing_sub(c.into());
-        (second, one || two)
-    });
-}
-
-fn carry(r: &mut Regs, i: &Inst, m: u32, f: impl Fn(u64, u64, bool, u32) -> (u64, bool)) {
-    let incoming = if i.aux & 1 != 0 { r.pred(i.target) } else { 0 };
-    let mut outgoing = 0u32;
-    if i.aux & 4 != 0 {
-        let (a, b) = (*r.cells::<u64>(i.a), *r.cells::<u64>(i.b));
-        let mut out = [0u64; 32];
-        for lane in 0..32 {
-            let (value, carry) = f(a[lane], b[lane], incoming >> lane & 1 == 1, 64);
-            out[lane] = value;
-            outgoing |= u32::from(carry) << lane;
-        }
-        r.write(i.d, &out, m);
-    } else {
-        let (a, b) = (*r.cells::<u32>(i.a), *r.cells::<u32>(i.b));
-        let mut out = [0u32; 32];
-        for lane in 0..32 {
-            let (value, carry) = f(a[lane].into(), b[lane].into(), incoming >> lane & 1 == 1, 32);
-            out[lane] = value as u32;
-            outgoing |= u32::from(carry) << lane;
-        }
-        r.write(i.d, &out, m);
-    }
-    if i.aux & 2 != 0 {
-        r.set_pred(i.target, outgoing, m);
-    }
 }
 
 /// Moves a field of a register into a field of another: `imm` packs source shift, width and destination shift

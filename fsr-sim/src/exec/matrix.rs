@@ -24,9 +24,12 @@ pub(crate) enum Element {
     S32 = 7,
     E4m3 = 8,
     E5m2 = 9,
+    S4 = 10,
+    U4 = 11,
+    B1 = 12,
 }
 
-const ELEMENTS: [Element; 10] = [
+const ELEMENTS: [Element; 13] = [
     Element::F16,
     Element::Bf16,
     Element::Tf32,
@@ -37,6 +40,9 @@ const ELEMENTS: [Element; 10] = [
     Element::S32,
     Element::E4m3,
     Element::E5m2,
+    Element::S4,
+    Element::U4,
+    Element::B1,
 ];
 
 impl Element {
@@ -52,6 +58,9 @@ impl Element {
             "s32" => Element::S32,
             "e4m3" => Element::E4m3,
             "e5m2" => Element::E5m2,
+            "s4" => Element::S4,
+            "u4" => Element::U4,
+            "b1" => Element::B1,
             _ => return None,
         })
     }
@@ -66,6 +75,8 @@ impl Element {
             Element::Tf32 | Element::F32 | Element::S32 => 32,
             Element::F64 => 64,
             Element::S8 | Element::U8 | Element::E4m3 | Element::E5m2 => 8,
+            Element::S4 | Element::U4 => 4,
+            Element::B1 => 1,
         }
     }
 
@@ -82,6 +93,9 @@ impl Element {
             Element::S32 => f64::from(raw as u32 as i32),
             Element::E4m3 => soft::E4M3.to_f64(raw & 0xff),
             Element::E5m2 => soft::E5M2.to_f64(raw & 0xff),
+            Element::S4 => f64::from(((raw as u8) << 4) as i8 >> 4),
+            Element::U4 => f64::from(raw as u8 & 15),
+            Element::B1 => f64::from(raw as u8 & 1),
         }
     }
 
@@ -109,17 +123,20 @@ pub(crate) struct Mma {
     pub sat: bool,
     /// A `wmma` fragment (layout of its own).
     pub wmma: bool,
+    /// Single bits are joined by exclusive or, not by and.
+    pub xor: bool,
 }
 
 impl Mma {
     pub fn pack(self) -> i64 {
         i64::from(self.m | self.n << 6 | self.k << 12)
-            | (self.a as i64) << 20
-            | (self.b as i64) << 24
-            | (self.c as i64) << 28
-            | (self.d as i64) << 32
-            | i64::from(self.sat) << 36
-            | i64::from(self.wmma) << 37
+            | (self.a as i64) << 24
+            | (self.b as i64) << 28
+            | (self.c as i64) << 32
+            | (self.d as i64) << 36
+            | i64::from(self.sat) << 40
+            | i64::from(self.wmma) << 41
+            | i64::from(self.xor) << 42
     }
 
     fn unpack(bits: i64) -> Mma {
@@ -128,13 +145,14 @@ impl Mma {
         Mma {
             m: field(0),
             n: field(6),
-            k: (bits >> 12 & 0xff) as u32,
-            a: element(20),
-            b: element(24),
-            c: element(28),
-            d: element(32),
-            sat: bits >> 36 & 1 == 1,
-            wmma: bits >> 37 & 1 == 1,
+            k: (bits >> 12 & 0xfff) as u32,
+            a: element(24),
+            b: element(28),
+            c: element(32),
+            d: element(36),
+            sat: bits >> 40 & 1 == 1,
+            wmma: bits >> 41 & 1 == 1,
+            xor: bits >> 42 & 1 == 1,
         }
     }
 
@@ -203,12 +221,14 @@ pub(crate) fn mma(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
     let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
     let kernel = x.launch.kernel;
     let extra = &kernel.extras[i.target as usize];
+    // Fragments of less than bytes are loaded as words, which puts them where `mma` has them.
+    let own_layout = shape.wmma && shape.a.bits() >= 8;
     let mut a = vec![0f64; m * k];
     let mut b = vec![0f64; n * k];
     let mut c = vec![0f64; m * n];
     for lane in 0..32u32 {
         for e in 0..shape.a_count() {
-            let at = if shape.wmma {
+            let at = if own_layout {
                 place_wmma(lane, e) as usize
             } else {
                 let (row, column) = place_a(lane, e, shape.a.bits(), shape.m);
@@ -218,7 +238,7 @@ pub(crate) fn mma(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
         }
         for e in 0..shape.b_count() {
             // B is kept with K running fastest.
-            let at = if shape.wmma {
+            let at = if own_layout {
                 let at = place_wmma(lane, e) as usize;
                 (at % n) * k + at / n
             } else {
@@ -234,7 +254,12 @@ pub(crate) fn mma(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
     for row in 0..m {
         for column in 0..n {
             let (left, right) = (&a[row * k..][..k], &b[column * k..][..k]);
-            let sum: f64 = left.iter().zip(right).map(|(p, q)| p * q).sum();
+            let pairs = left.iter().zip(right);
+            let sum: f64 = if shape.xor {
+                pairs.map(|(p, q)| (p - q).abs()).sum()
+            } else {
+                pairs.map(|(p, q)| p * q).sum()
+            };
             let value = c[row * n + column] + sum;
             c[row * n + column] = if shape.d == Element::S32 {
                 if shape.sat {
@@ -286,6 +311,8 @@ pub(crate) struct Tile {
     pub row_major: bool,
     pub space: Space,
     pub narrow: bool,
+    /// Elements of memory in one of the tile's, as a power of two: sub-byte matrices are moved by words.
+    pub packed: u32,
 }
 
 impl Tile {
@@ -301,6 +328,7 @@ impl Tile {
             | u32::from(self.row_major) << 16
             | space << 17
             | u32::from(self.narrow) << 19
+            | self.packed << 20
     }
 
     fn unpack(bits: u32) -> Tile {
@@ -311,6 +339,7 @@ impl Tile {
             row_major: bits >> 16 & 1 == 1,
             space: [Space::Generic, Space::Shared, Space::Global][(bits >> 17 & 3).min(2) as usize],
             narrow: bits >> 19 & 1 == 1,
+            packed: bits >> 20 & 7,
         }
     }
 }
@@ -370,8 +399,8 @@ pub(crate) fn wmma_store(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Tr
 
 fn tile_address(tile: &Tile, base: u64, stride: u32, at: u32) -> u64 {
     let (row, column) = (u64::from(at / tile.columns), u64::from(at % tile.columns));
-    let element =
-        if tile.row_major { row * u64::from(stride) + column } else { column * u64::from(stride) + row };
+    let stride = u64::from(stride >> tile.packed);
+    let element = if tile.row_major { row * stride + column } else { column * stride + row };
     base.wrapping_add(element * u64::from(tile.element.bits() / 8))
 }
 
@@ -483,6 +512,10 @@ mod tests {
             (16, 8, 16, 8),
             (8, 8, 16, 8),
             (8, 8, 4, 64),
+            (8, 8, 32, 4),
+            (16, 8, 64, 4),
+            (8, 8, 128, 1),
+            (16, 8, 256, 1),
         ] {
             let a: HashSet<_> =
                 (0..32).flat_map(|l| (0..m * k / 32).map(move |i| place_a(l, i, bits, m))).collect();

@@ -6,6 +6,7 @@
 pub(crate) mod atomic;
 pub(crate) mod block;
 pub(crate) mod bulk;
+pub(crate) mod carry;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod copies;
@@ -18,12 +19,14 @@ pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
 pub(crate) mod printf;
+pub(crate) mod quad;
 pub(crate) mod race;
 pub(crate) mod regs;
 pub(crate) mod shared;
 pub(crate) mod soft;
 pub(crate) mod system;
 mod uniform;
+pub(crate) mod video;
 pub(crate) mod warp;
 
 pub(crate) use regs::{LaneFn, Regs};

@@ -127,6 +127,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             "mma" => self.mma(i),
             "wmma" => self.wmma(i),
             "ldmatrix" | "stmatrix" => self.matrix_move(i),
+            "movmatrix" => self.movmatrix(i),
             "pmevent" => {
                 self.reach(memory::nothing, Class::Other, |_| {});
                 Ok(())

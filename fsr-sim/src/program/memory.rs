@@ -209,6 +209,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         let names = ["add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"];
         let name = mods.one_of(&names).ok_or(Refusal::Unsupported)?;
         mods.flag("noftz");
+        let count = vector_count(&mut mods);
         let ty = mods.ty()?;
         let all = without_policy(i, &mut mods);
         mods.finish()?;
@@ -237,8 +238,16 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             ("max", T::F16x2) => MaxF16x2,
             ("min", T::Bf16x2) => MinBf16x2,
             ("max", T::Bf16x2) => MaxBf16x2,
+            ("min", T::F16) if count > 1 => MinF16,
+            ("max", T::F16) if count > 1 => MaxF16,
+            ("min", T::Bf16) if count > 1 => MinBf16,
+            ("max", T::Bf16) if count > 1 => MaxBf16,
             _ => return Err(Refusal::Unsupported),
         };
+        if count > 1 {
+            let aux = Atomic { op, bytes: ty.bytes(), narrow: false, space }.pack();
+            return self.atomic_vector(i, all, count, ty, aux);
+        }
         let mut all = all.iter();
         let d = if i.opcode == "atom" {
             match all.next() {
@@ -263,6 +272,52 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         self.reach(atomic::atomic, Class::Atomic, |n| {
             (n.d, n.a, n.b, n.c, n.imm, n.aux, n.bytes) = (d, a, b, c, imm, aux, ty.bytes() as u8);
         });
+        Ok(())
+    }
+
+    /// `{d, ..}, [a], {b, ..}`; the old values go to rows of their own first, for later elements may read what they replace.
+    fn atomic_vector(
+        &mut self,
+        i: &'m Instruction<'a>,
+        all: &'m [Operand<'a>],
+        count: u32,
+        ty: ScalarType,
+        aux: u32,
+    ) -> Decoded<()> {
+        use ScalarType as T;
+        let most = match ty {
+            T::F32 | T::F16x2 | T::Bf16x2 => 4,
+            T::F16 | T::Bf16 => 8,
+            _ => return Err(Refusal::Unsupported),
+        };
+        if count > most || i.modifiers.iter().any(|m| m.starts_with("shared")) {
+            return invalid("vectors are of f32, f16 and bf16, of 16 bytes at most, in global memory");
+        }
+        let (d, address, b) = match all {
+            [Operand::Vector(d), address, Operand::Vector(b)] if i.opcode == "atom" => {
+                (d.as_slice(), address, b)
+            }
+            [address, Operand::Vector(b)] if i.opcode == "red" => (&[][..], address, b),
+            _ => return invalid("takes vectors and an address"),
+        };
+        if b.len() as u32 != count || (i.opcode == "atom" && d.len() as u32 != count) {
+            return invalid(format!("{} registers for {count} elements", b.len()));
+        }
+        let b = b.iter().map(|b| self.src(b, ty)).collect::<Decoded<Vec<_>>>()?;
+        let wanted = d.iter().map(|d| self.dst(d, ty)).collect::<Decoded<Vec<_>>>()?;
+        let dst = wanted.iter().map(|_| self.scratch(false)).collect::<Decoded<Vec<_>>>()?;
+        let (a, narrow, imm, _) = self.address(address)?;
+        if narrow {
+            return invalid("a global address must have 64 bits");
+        }
+        let bytes = (ty.bytes() * count) as u8;
+        let target = self.extra(Extra { dst: dst.clone(), b, ..Extra::default() });
+        self.reach(atomic::vector, Class::Atomic, |n| {
+            (n.a, n.imm, n.aux, n.target, n.bytes) = (a, imm, aux, target, bytes);
+        });
+        for (d, from) in wanted.into_iter().zip(dst) {
+            self.lane(int::MOV_32, Class::Move, |n| (n.d, n.a) = (d, from));
+        }
         Ok(())
     }
 

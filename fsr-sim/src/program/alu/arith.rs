@@ -15,26 +15,10 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
     pub(super) fn add(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
         let mut mods = Mods::new(i);
         let sub = i.opcode.starts_with("sub");
-        let takes_carry = i.opcode.ends_with('c');
-        let sets_carry = mods.flag("cc");
         let mode = rounding(&mut mods);
         let ftz = mods.flag("ftz");
         let sat = mods.flag("sat");
         let ty = mods.ty()?;
-        if takes_carry || sets_carry {
-            mods.finish()?;
-            if !matches!(ty, T::U32 | T::S32 | T::U64 | T::S64) {
-                return Err(Refusal::Unsupported);
-            }
-            let [d, a, b] = operands(i)?;
-            let (a, b) = (self.src(a, ty)?, self.src(b, ty)?);
-            let d = self.dst(d, ty)?;
-            let carry = self.carry();
-            let aux = u32::from(takes_carry) | u32::from(sets_carry) << 1 | u32::from(ty.bits() == 64) << 2;
-            let op = if sub { int::SUB_BORROW } else { int::ADD_CARRY };
-            self.lane(op, Class::Integer, |n| (n.d, n.a, n.b, n.aux, n.target) = (d, a, b, aux, carry));
-            return Ok(());
-        }
         if half_flags(ty).is_some() {
             if !matches!(mode, None | Some(Rounding::Nearest)) {
                 return Err(Refusal::Unsupported);

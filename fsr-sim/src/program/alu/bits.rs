@@ -186,16 +186,37 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
 
     pub(super) fn lop3(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
         let mut mods = Mods::new(i);
+        let joined = mods.one_of(&["and", "or"]);
         let ty = mods.ty()?;
         mods.finish()?;
         if ty != T::B32 {
             return Err(Refusal::Unsupported);
         }
-        let [d, a, b, c, table] = operands(i)?;
+        let (d, p, a, b, c, table, q) = match (i.operands.as_slice(), joined) {
+            ([d, a, b, c, table], None) => (d, None, a, b, c, table, None),
+            ([Operand::Pair(d, p), a, b, c, table, q], Some(_)) => {
+                (&Operand::Name(d), Some(p), a, b, c, table, Some(q))
+            }
+            _ => {
+                return invalid(
+                    "takes `d, a, b, c, table`, or `d|p, a, b, c, table, q` with `.and` or `.or`",
+                );
+            }
+        };
         let imm = self.constant(table)?;
         let (a, b, c) = (self.src(a, ty)?, self.src(b, ty)?, self.src(c, ty)?);
         let d = self.dst(d, ty)?;
-        self.lane(int::LOP3, Class::Integer, |n| (n.d, n.a, n.b, n.c, n.imm) = (d, a, b, c, imm));
+        let (Some(p), Some(q)) = (p, q) else {
+            self.lane(int::LOP3, Class::Integer, |n| (n.d, n.a, n.b, n.c, n.imm) = (d, a, b, c, imm));
+            return Ok(());
+        };
+        let p = self.dst_pred(p)?;
+        let (q, negated) = self.pred(q)?;
+        let flags =
+            if joined == Some("and") { int::LOP3_AND } else { 0 } | i64::from(negated) * int::LOP3_NOT;
+        self.lane(int::LOP3_PRED, Class::Integer, |n| {
+            (n.d, n.a, n.b, n.c, n.imm, n.aux, n.target) = (d, a, b, c, imm & 0xff | flags, p, q);
+        });
         Ok(())
     }
 

@@ -2,8 +2,10 @@
 
 mod arith;
 mod bits;
+mod carry;
 mod compare;
 mod convert;
+mod video;
 
 use super::builder::KernelBuilder;
 use super::decode::{Mods, operands};
@@ -48,6 +50,8 @@ fn half_flags(ty: ScalarType) -> Option<u32> {
 impl<'m, 'a> KernelBuilder<'m, 'a> {
     pub(super) fn alu(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
         match i.opcode {
+            "addc" | "subc" | "madc" => self.extended(i),
+            "add" | "sub" | "mad" if i.has("cc") => self.extended(i),
             "add" | "sub" => self.add(i),
             "mul" => self.mul(i),
             "mad" | "fma" => self.mad(i),
@@ -95,7 +99,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             "prmt" => self.prmt(i),
             "dp4a" | "dp2a" => self.dot(i),
             "fns" => self.fns(i),
-            "addc" | "subc" => self.add(i),
+            "vadd" | "vsub" | "vabsdiff" | "vmin" | "vmax" => self.video(i),
             "selp" => self.selp(i),
             "slct" => self.slct(i),
             "setp" => self.setp(i),
