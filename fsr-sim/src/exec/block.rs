@@ -1,7 +1,7 @@
 //! One block: its warps in turn, its barriers, and all blocks of a grid over the host's threads.
 
 use super::uniform::Uniforms;
-use super::warp::{Stop, Warp};
+use super::warp::{ClusterBarrier, Stop, Warp};
 use super::{BlockState, Launch, WarpState, trap};
 use crate::check::{FaultKind, Level};
 use crate::count::Counters;
@@ -167,6 +167,7 @@ impl<'l> Worker<'l> {
                 clock: 0,
                 sm: 0,
                 barriers: Default::default(),
+                cluster: Default::default(),
             },
             warps: (0..warps)
                 .map(|index| {
@@ -183,6 +184,7 @@ impl<'l> Worker<'l> {
         block.state.clock = 0;
         block.state.sm = (linear % u64::from(launch.sms.max(1))) as u32;
         block.state.barriers.reset();
+        block.state.cluster = Default::default();
         block.state.copies.reset();
         block.state.shared.reset(kernel.dynamic_offset() + launch.dynamic_shared, track);
         for (k, warp) in block.warps.iter_mut().enumerate() {
@@ -239,6 +241,9 @@ impl<'l> Worker<'l> {
                 }
                 if block.state.barriers.waiting != 0 {
                     running |= self.release(block);
+                }
+                if block.state.cluster.waiting() {
+                    running |= ClusterBarrier::release(self.launch, &mut block.state, &mut block.warps);
                 }
             }
             if block.warps.iter().all(|w| w.fragments.is_empty()) {

@@ -7,6 +7,7 @@ pub(crate) mod atomic;
 pub(crate) mod block;
 pub(crate) mod bulk;
 pub(crate) mod carry;
+pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod copies;
@@ -134,6 +135,7 @@ pub(crate) struct BlockState {
     pub clock: u64,
     pub sm: u32,
     pub(in crate::exec) barriers: block::Barriers,
+    pub(in crate::exec) cluster: warp::ClusterBarrier,
     pub clocks: race::Clocks,
     pub shadow: race::SharedShadow,
     pub copies: copies::Copies,

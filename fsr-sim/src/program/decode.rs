@@ -92,6 +92,8 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                 self.emit(Inst::new(Action::Control(Control::Yield), Class::Control));
                 Ok(())
             }
+            "barrier" if i.has("cluster") => self.cluster_barrier(i),
+            "mapa" | "getctarank" => self.cluster_address(i),
             "bar" | "barrier" => self.barrier(i),
             "shfl" => self.shfl(i),
             "vote" => self.vote(i),
@@ -179,6 +181,9 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         if ty == ScalarType::Pred {
             return self.mov_pred(d, a);
         }
+        if ty == ScalarType::B128 {
+            return self.mov_wide(d, a);
+        }
         match (d, a) {
             (Operand::Vector(parts), _) => return self.unpack(parts, a, ty),
             (_, Operand::Vector(parts)) => return self.pack(d, parts, ty),
@@ -204,9 +209,6 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                 return Err(Refusal::Unsupported);
             }
         }
-        if ty.bits() == 128 {
-            return Err(Refusal::Unsupported);
-        }
         let row = self.src(a, ty)?;
         let d = self.dst(d, ty)?;
         let op = if ty.bits() == 64 { int::MOV_64 } else { int::MOV_32 };
@@ -221,6 +223,9 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             let value = i64::from(*value != 0);
             self.lane(int::MOV_PRED, Class::Move, |n| (n.d, n.imm) = (d, value));
             return Ok(());
+        }
+        if matches!(a, Operand::Name("%is_explicit_cluster")) {
+            return self.explicit_cluster(d);
         }
         let (a, negated) = self.pred(a)?;
         self.lane(int::MOV_PRED, Class::Move, |n| {
@@ -336,9 +341,6 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
 
     fn barrier(&mut self, i: &Instruction<'a>) -> Decoded<()> {
         let mut mods = Mods::new(i);
-        if mods.flag("cluster") {
-            return Err(Refusal::Unsupported);
-        }
         let aligned = i.opcode == "bar" || mods.flag("aligned");
         mods.flag("cta");
         if mods.flag("warp") {

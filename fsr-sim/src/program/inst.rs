@@ -40,6 +40,8 @@ pub(crate) enum Control {
     WarpSync,
     /// `bar.sync`/`bar.arrive`/`bar.red`: see [`Barrier`].
     Barrier(Barrier),
+    /// `barrier.cluster.arrive` or `.wait`.
+    ClusterBarrier { wait: bool, aligned: bool },
     /// `trap`
     Trap,
     /// `brkpt`, `nanosleep`, spinning waits: lets others run.

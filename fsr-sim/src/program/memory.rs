@@ -47,6 +47,11 @@ fn vector_count(mods: &mut Mods<'_>) -> u32 {
     }
 }
 
+/// The shared memory of a cluster of one block is the block's own.
+fn own(space: Space) -> Space {
+    if space == Space::SharedCluster { Space::Shared } else { space }
+}
+
 impl<'m, 'a> KernelBuilder<'m, 'a> {
     /// Rows of the registers of a load or store, and their common width.
     fn lanes_of(
@@ -84,20 +89,26 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
     fn access(&mut self, i: &'m Instruction<'a>, load: bool) -> Decoded<()> {
         let mut mods = Mods::new(i);
         let strong = ordering(&mut mods);
-        let mut space = mods.take(Space::from_name).unwrap_or(Space::Generic);
+        let mut space = own(mods.take(Space::from_name).unwrap_or(Space::Generic));
         ordering(&mut mods);
-        let count = vector_count(&mut mods);
-        let ty = mods.ty()?;
+        let mut count = vector_count(&mut mods);
+        let mut ty = mods.ty()?;
         let all = without_policy(i, &mut mods);
         mods.finish()?;
-        if ty.bits() == 128 || matches!(ty, ScalarType::Pred) {
+        if (ty.bits() == 128 && count > 1) || matches!(ty, ScalarType::Pred) {
             return Err(Refusal::Unsupported);
         }
         let [first, second] = all else {
             return invalid(format!("takes 2 operands, found {}", all.len()));
         };
         let (registers, address) = if load { (first, second) } else { (second, first) };
-        let (rows, width) = self.lanes_of(registers, count, ty, load)?;
+        let (rows, width) = if ty.bits() == 128 {
+            let rows = self.halves(registers)?.to_vec();
+            (ty, count) = (ScalarType::B64, 2);
+            (rows, 64)
+        } else {
+            self.lanes_of(registers, count, ty, load)?
+        };
         let (a, narrow, imm, place) = self.address(address)?;
         if let (Some(place), Space::Generic) = (place, space) {
             // A variable's name without a space means the variable's own.
@@ -201,7 +212,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         self.kernel.synchronises |= ["acquire", "release", "acq_rel"].iter().any(|m| i.has(m));
         ordering(&mut mods);
         mods.one_of(&SCOPES);
-        let space = mods.take(Space::from_name).unwrap_or(Space::Generic);
+        let space = own(mods.take(Space::from_name).unwrap_or(Space::Generic));
         mods.one_of(&SCOPES);
         if !matches!(space, Space::Generic | Space::Global | Space::Shared) {
             return Err(Refusal::Unsupported);
@@ -335,7 +346,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         let d = self.dst(d, ScalarType::B64)?;
         let window = match space {
             Space::Global | Space::Const => 0,
-            Space::Shared => SHARED_WINDOW,
+            Space::Shared | Space::SharedCluster => SHARED_WINDOW,
             Space::Local => LOCAL_WINDOW,
             Space::Param => PARAM_WINDOW,
             _ => return Err(Refusal::Unsupported),
@@ -361,7 +372,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         let a = self.src(a, ScalarType::B64)?;
         let kind = match space {
             Space::Global => 0,
-            Space::Shared => 1,
+            Space::Shared | Space::SharedCluster => 1,
             Space::Local => 2,
             Space::Param => 3,
             _ => return Err(Refusal::Unsupported),

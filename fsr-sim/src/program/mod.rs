@@ -6,12 +6,14 @@
 mod alu;
 mod async_copy;
 mod builder;
+mod cluster;
 mod decode;
 mod inst;
 mod matrix;
 mod mbarrier;
 mod memory;
 mod module;
+mod wide;
 
 pub(crate) use inst::{
     Action, Barrier, BarrierKind, Body, Builtin, CallSite, Callee, Control, Extra, Inst, MemoryFn, NONE,

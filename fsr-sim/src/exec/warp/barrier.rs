@@ -66,14 +66,8 @@ impl Warp {
         inst: &Inst,
         active: u32,
     ) -> Result<Next, Trap> {
-        if barrier.aligned
-            && launch.level == Level::Full
-            && (active | self.about_to_exit(launch) != self.state.alive
-                || self.left_behind(fragment.pc, active))
-        {
-            let lane = active.trailing_zeros();
-            let exec = Exec { launch, block, warp: &mut self.state, regs: &mut self.regs, pc: fragment.pc };
-            exec.raise(trap(FaultKind::DivergentBarrier, lane))?;
+        if barrier.aligned {
+            self.check_aligned(launch, block, fragment.pc, active)?;
         }
         let rest = fragment.mask & !active;
         self.put_back(fragment, fragment.pc + 1, rest);
@@ -95,6 +89,24 @@ impl Warp {
         fragment.state = State::AtBarrier(id as u8);
         self.fragments.push(fragment.clone());
         Ok(Next::Barrier)
+    }
+
+    /// At full checks: all lanes of the warp must be at an aligned barrier together.
+    pub(super) fn check_aligned(
+        &mut self,
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+        pc: u32,
+        active: u32,
+    ) -> Result<(), Trap> {
+        if launch.level == Level::Full
+            && (active | self.about_to_exit(launch) != self.state.alive || self.left_behind(pc, active))
+        {
+            let lane = active.trailing_zeros();
+            let exec = Exec { launch, block, warp: &mut self.state, regs: &mut self.regs, pc };
+            exec.raise(trap(FaultKind::DivergentBarrier, lane))?;
+        }
+        Ok(())
     }
 
     /// Whether lanes passed this barrier before and do not come again, as in a loop that each lane leaves at its own

@@ -6,6 +6,9 @@
 
 mod barrier;
 mod call;
+mod cluster;
+
+pub(super) use cluster::ClusterBarrier;
 
 use super::regs::Regs;
 use super::{BlockState, Exec, Launch, Trap, WarpState, lanes, trap};
@@ -398,6 +401,9 @@ impl Warp {
             Control::Call => {
                 self.call(launch, block, fragment, inst, active)?;
                 Ok(Next::Choose)
+            }
+            Control::ClusterBarrier { wait, aligned } => {
+                self.cluster_barrier(launch, block, fragment, (wait, aligned), active)
             }
             Control::WarpSync => {
                 block.clocks.warp_sync(self.state.index);

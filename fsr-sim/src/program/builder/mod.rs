@@ -109,6 +109,9 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             guard: (0, 0),
             carry: None,
         };
+        if numbers("reqnctapercluster").is_some_and(|v| product(v) > 1) {
+            builder.unsupported_here("a cluster of more than one block", entry.pos);
+        }
         builder.function(entry)?;
         builder.kernel.entry_frame = builder.frame;
         let mut next = 0;

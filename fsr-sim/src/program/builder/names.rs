@@ -16,8 +16,8 @@ pub(in crate::program) enum Reg {
     Pred(u32),
     /// Row and width: 8, 16, 32 or 64 bits.
     Row(u32, u32),
-    /// 128 bits: nothing takes it here.
-    Wide,
+    /// 128 bits: row of the lower half, which the upper one follows.
+    Wide(u32),
 }
 
 /// Where a variable of a function is.
@@ -170,10 +170,11 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             return Ok(Reg::Pred(self.kernel.preds - 1));
         }
         let bits = ty.bits();
-        if bits == 128 {
-            return Ok(Reg::Wide);
-        }
         self.kernel.declared_registers += bits.div_ceil(32);
+        if bits == 128 {
+            let rows = self.allocate(true).zip(self.allocate(true));
+            return rows.map(|(low, _)| Reg::Wide(low)).ok_or_else(|| "too many registers".to_owned());
+        }
         let wide = bits == 64;
         let row = self.allocate(wide).ok_or_else(|| "too many registers".to_owned())?;
         Ok(Reg::Row(row, bits))

@@ -78,7 +78,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                         return invalid(format!("`{name}` has {bits} bits where {} are needed", ty.bits()));
                     }
                     Some(Reg::Pred(_)) => return invalid(format!("`{name}` is a predicate")),
-                    Some(Reg::Wide) => return Err(Refusal::Unsupported),
+                    Some(Reg::Wide(_)) => return Err(Refusal::Unsupported),
                     None => {}
                 }
                 if let Some(uniform) = special(name, None) {
@@ -165,7 +165,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                     invalid(format!("`{name}` has {bits} bits, fewer than the result's {}", ty.bits()))
                 }
                 Some(Reg::Pred(_)) => invalid(format!("`{name}` is a predicate")),
-                Some(Reg::Wide) => Err(Refusal::Unsupported),
+                Some(Reg::Wide(_)) => Err(Refusal::Unsupported),
                 None => invalid(format!("unknown register `{name}`")),
             },
             _ => invalid("expected a destination register"),
