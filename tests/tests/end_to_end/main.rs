@@ -27,6 +27,7 @@ mod incumbent;
 mod inputs;
 mod killing;
 mod readme;
+mod recipes;
 mod shipping;
 mod states;
 mod tuning;
