@@ -181,7 +181,7 @@ fn registers_of_128_bits_move() {
     assert_eq!(fault(odd), FaultKind::Misaligned);
 }
 
-const SHARED: &str = ".shared .align 16 .b8 sh[256];";
+const SHARED: &str = ".shared .align 256 .b8 sh[256];";
 
 #[test]
 fn a_cluster_of_one_block_is_the_block() {
@@ -212,6 +212,14 @@ fn arriving_does_not_wait_and_waiting_orders() {
     // Without the wait, the read races with the other warp's store.
     let hurried = try_run(SHARED, &body.replace("barrier.cluster.wait; ld", "ld"), 64, &[0], 128);
     assert!(matches!(fault(hurried), FaultKind::Race { .. }));
+    // A warp that comes late is waited for, however long it takes.
+    let late =
+        "mov.u32 %r4, sh; mad.lo.u32 %r5, %r1, 4, %r4; mov.u32 %r6, 0; setp.lt.u32 %p1, %r1, 32; @%p1 bra S;
+        L: add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 20000; @%p2 bra L;
+        S: st.shared.u32 [%r5], %r1; barrier.cluster.arrive; barrier.cluster.wait;
+        xor.b32 %r5, %r5, 128; ld.shared.u32 %r7, [%r5]; st.global.u32 [%q3], %r7;";
+    let got: Vec<u32> = run(SHARED, late, 64, &[0], 256).into_iter().step_by(4).collect();
+    assert_eq!(got, (32..64).chain(0..32).collect::<Vec<u32>>());
     // Who never arrives keeps the others.
     let absent =
         "setp.ge.u32 %p1, %r1, 32; @%p1 bar.sync 1, 64; barrier.cluster.arrive; barrier.cluster.wait;";

@@ -268,3 +268,33 @@ fn monte_carlo_counts_exactly() {
         assert!(got.abs_diff(want) <= 1, "{got} {want}");
     }
 }
+
+/// The kernels that the example crate keeps: what they were tuned to, asynchronous copies into shared memory among it.
+#[test]
+fn stored_kernels_of_the_example_crate_execute() {
+    let store = format!("{}/../example-crate/fsr", env!("CARGO_MANIFEST_DIR"));
+    let Ok(kernels) = std::fs::read_dir(&store) else { return };
+    let mut seen = 0;
+    for kernel in kernels {
+        let folder = kernel.unwrap();
+        let name = folder.file_name().into_string().unwrap();
+        for arch in ["sm_80", "sm_90"] {
+            let Ok(text) = std::fs::read_to_string(folder.path().join(format!("{arch}.ptx"))) else { continue };
+            let bench = Bench::new(Level::Full);
+            let f = bench.compile(&text, &name);
+            assert_eq!(f.unsupported(), [], "{name} {arch}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 4);
+    // Two whole tiles of 8192 floats and a rest, over the grid that the kernel is launched with.
+    let bench = Bench::new(Level::Full);
+    let text = std::fs::read_to_string(format!("{store}/reduce_sum/sm_90.ptx")).unwrap();
+    let f = bench.compile(&text, "reduce_sum");
+    let n = 2 * 8192 + 1000;
+    let x = bench.upload(&(0..n).map(|k| (k % 7) as f32).collect::<Vec<f32>>());
+    let sum = bench.upload(&[0f32]);
+    bench.launch(&f, [8192, 1, 1], [1024, 1, 1], 0, &[x.into(), (n as u64).into(), sum.into()]);
+    let want: f32 = (0..n).map(|k| (k % 7) as f32).sum();
+    assert_eq!(bench.download::<f32>(sum, 1), [want]);
+}

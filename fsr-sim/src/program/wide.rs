@@ -34,9 +34,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             },
             register => self.halves(register)?,
         };
-        // The second half may be what the first move writes.
-        let between = self.scratch(true)?;
-        for (d, a) in [(between, from[1]), (to[0], from[0]), (to[1], between)] {
+        for (d, a) in to.into_iter().zip(from) {
             self.lane(int::MOV_64, Class::Move, |n| (n.d, n.a) = (d, a));
         }
         Ok(())
