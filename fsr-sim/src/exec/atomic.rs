@@ -262,13 +262,11 @@ pub(crate) fn atomic(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
         }
     }
     if x.block.counters.enabled {
-        let transactions = if global != 0 {
-            sectors(&addresses, global, bytes)
+        if global != 0 {
+            x.block.counters.request(x.pc, sectors(&addresses, global, bytes));
         } else {
-            let inner = addresses.map(|a| resolve(space, a).1);
-            x.block.shared.wavefronts(&inner, m, bytes)
-        };
-        x.block.counters.request(x.pc, transactions);
+            x.count_shared(&addresses.map(|a| resolve(space, a).1), m, bytes);
+        }
     }
     if i.d != NONE {
         if wide {

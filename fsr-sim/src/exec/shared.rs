@@ -1,5 +1,7 @@
 //! A block's shared memory: words, and at full checks what was written.
 
+use super::memory::Run;
+
 /// Shared memory of one block. Offsets are checked by the callers of `load` and `store` through `fits`.
 #[derive(Default)]
 pub(crate) struct Shared {
@@ -36,27 +38,24 @@ impl Shared {
         self.bytes
     }
 
-    /// The `k`-th words behind 32 offsets (multiples of 4 with room behind them); 0 beyond the end.
+    /// The `k`-th words behind the offsets, which are multiples of 4 with room behind them; 0 beyond the end.
     #[inline(always)]
-    pub fn gather(&self, offsets: &[u32; 32], k: u32) -> [u32; 32] {
+    pub fn gather(&self, run: &Run, k: u32) -> [u32; 32] {
         let words = self.words.as_slice();
         let mut out = [0; 32];
-        for (out, at) in out.as_chunks_mut::<8>().0.iter_mut().zip(offsets.as_chunks::<8>().0) {
-            let (mut uneven, mut broken) = (0, 0);
-            for lane in 0..8 {
-                uneven |= at[lane] ^ at[0];
-                broken |= at[lane] ^ at[0].wrapping_add(4 * lane as u32);
-            }
-            let first = (at[0] / 4 + k) as usize;
-            if broken == 0 {
+        // Eight lanes at a time: neighbours of words, or all the same word, or anything.
+        for (part, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let lanes = &run.each[8 * part..8 * part + 8];
+            let first = (lanes[0] / 4 + k) as usize;
+            if run.adjacent >> (8 * part) & 0x7f == 0x7f && run.size == 4 {
                 if let Some(run) = words.get(first..).and_then(|from| from.first_chunk::<8>()) {
                     *out = *run;
                 }
-            } else if uneven == 0 {
+            } else if run.same >> (8 * part) & 0x7f == 0x7f {
                 *out = [words.get(first).copied().unwrap_or(0); 8];
             } else {
-                for lane in 0..8 {
-                    out[lane] = words.get((at[lane] / 4 + k) as usize).copied().unwrap_or(0);
+                for (out, offset) in out.iter_mut().zip(lanes) {
+                    *out = words.get((offset / 4 + k) as usize).copied().unwrap_or(0);
                 }
             }
         }
@@ -65,9 +64,16 @@ impl Shared {
 
     /// Writes the `k`-th words behind the offsets of the active lanes, lowest lane first.
     #[inline(always)]
-    pub fn scatter(&mut self, offsets: &[u32; 32], k: u32, values: &[u32; 32], mask: u32) {
+    pub fn scatter(&mut self, run: &Run, k: u32, values: &[u32; 32], mask: u32) {
+        if run.contiguous() && run.size == 4 {
+            let first = (run.least / 4) as usize;
+            if let Some(words) = self.words.get_mut(first..).and_then(|from| from.first_chunk_mut::<32>()) {
+                *words = *values;
+            }
+            return;
+        }
         for lane in super::lanes(mask) {
-            if let Some(word) = self.words.get_mut((offsets[lane] / 4 + k) as usize) {
+            if let Some(word) = self.words.get_mut((run.each[lane] / 4 + k) as usize) {
                 *word = values[lane];
             }
         }
@@ -146,7 +152,8 @@ impl Shared {
 
     /// Passes over the banks that the active lanes' accesses of `size` bytes take: 32 banks of 4 bytes, accesses to
     /// the same word together; 8 and 16 byte accesses go by half and quarter warps.
-    pub fn wavefronts(&mut self, addresses: &[u64; 32], mask: u32, size: u32) -> u32 {
+    pub fn wavefronts(&mut self, run: &Run) -> u32 {
+        let (mask, size) = (run.mask, run.size);
         let words = (size / 4).max(1);
         let group = 32 / words;
         let mut total = 0;
@@ -158,8 +165,8 @@ impl Shared {
                 let mut load = [0u8; 32];
                 let mut worst = 0;
                 for lane in super::lanes(lanes) {
-                    let word = addresses[first as usize + lane] / 4;
-                    for k in 0..u64::from(words) {
+                    let word = run.each[first as usize + lane] / 4;
+                    for k in 0..words {
                         if let Some(stamp) = self.stamps.get_mut((word + k) as usize)
                             && *stamp != self.stamp
                         {

@@ -1,6 +1,6 @@
 //! Global memory: buffers found by address, sectors, races between blocks.
 
-use super::{At, Place, Shape, both, has_wide, load_at, offsets, store_at, unchanged};
+use super::{At, Place, Run, Shape, both, has_wide, load_at, store_at, unchanged};
 use crate::check::FaultKind;
 use crate::exec::race::Touch;
 use crate::exec::{Exec, Trap, lanes, regs::FULL};
@@ -13,8 +13,8 @@ pub(super) struct Global;
 
 /// Where all active lanes' addresses lie.
 pub(super) enum Span<'m> {
-    /// In one buffer, with 32-bit offsets (of inactive lanes: any that fits).
-    One(&'m Buffer, [u32; 32]),
+    /// In one buffer.
+    One(&'m Buffer, Run),
     Many(Box<[Option<&'m Buffer>; 32]>),
 }
 
@@ -26,16 +26,6 @@ impl<'m> Span<'m> {
             Span::Many(buffers) => buffers[lane].map(|b| (b, address - b.base)),
         }
     }
-}
-
-/// Whether the offsets are those of 32 neighbours of `size` bytes.
-#[inline(always)]
-fn run(offsets: &[u32; 32], size: u32) -> bool {
-    let mut broken = 0;
-    for (lane, offset) in offsets.iter().enumerate() {
-        broken |= offset ^ offsets[0].wrapping_add(size.wrapping_mul(lane as u32));
-    }
-    broken == 0
 }
 
 /// Sectors of 32 bytes that the active lanes touch.
@@ -83,14 +73,11 @@ impl<'a> Exec<'a> {
         size: u32,
         write: bool,
     ) -> Result<Span<'a>, Trap> {
-        let first = addresses[mask.trailing_zeros() as usize & 31];
-        let memory = self.launch.memory;
-        if let Some(buffer) = memory.find(first)
-            && let Some(limit) = buffer.len.checked_sub(size.into())
-            && !(write && buffer.read_only)
-            && let Some(offsets) = offsets(addresses, mask, buffer.base, limit, size)
-        {
-            return Ok(Span::One(buffer, offsets));
+        if let Some(buffer) = self.launch.memory.find(addresses[mask.trailing_zeros() as usize & 31]) {
+            let run = Run::wide(addresses, 0, buffer.base, mask, size);
+            if buffer.takes(&run, write) {
+                return Ok(Span::One(buffer, run));
+            }
         }
         self.span_each(addresses, mask, size, write)
     }
@@ -158,8 +145,8 @@ impl Place for Global {
         let size = at.size();
         match span {
             Span::One(buffer, _) if buffer.complete() => {}
-            Span::One(buffer, offsets) if mask == FULL && run(offsets, size) => {
-                buffer.mark(offsets[0].into(), u64::from(size) * 32);
+            Span::One(buffer, run) if run.contiguous() => {
+                buffer.mark(run.least.into(), u64::from(size) * 32);
             }
             _ => {
                 for lane in lanes(mask) {
@@ -190,26 +177,87 @@ impl Place for Global {
     }
 }
 
+impl Buffer {
+    /// Whether all of an access, whose offsets count from the buffer's base, lies in it and is allowed.
+    #[inline(always)]
+    fn takes(&self, run: &Run, write: bool) -> bool {
+        run.fits(self.len, self.base) && !(write && self.read_only)
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn load_slow(x: &mut Exec<'_>, i: &Inst, m: u32, shape: Shape) -> Result<(), Trap> {
+    let addresses = x.addresses(i, shape.narrow);
+    load_at::<Global>(x, i, At { addresses: &addresses, mask: m, shape })
+}
+
+#[cold]
+#[inline(never)]
+fn store_slow(x: &mut Exec<'_>, i: &Inst, m: u32, shape: Shape) -> Result<(), Trap> {
+    let addresses = x.addresses(i, shape.narrow);
+    store_at::<Global>(x, i, At { addresses: &addresses, mask: m, shape })
+}
+
+impl<'a> Exec<'a> {
+    /// The buffer of the first active lane, where the access is of a shape without surprises.
+    #[inline(always)]
+    fn target(&self, i: &Inst, m: u32, shape: Shape) -> Option<&'a Buffer> {
+        if shape.narrow || !self.plain(i, shape) {
+            return None;
+        }
+        let first = self.regs.cells::<u64>(i.a)[m.trailing_zeros() as usize & 31];
+        self.launch.memory.find(first.wrapping_add(i.imm as u64))
+    }
+
+    #[inline(always)]
+    fn count_global(&mut self, run: &Run, buffer: &Buffer) {
+        if self.block.counters.enabled {
+            self.block.counters.request(self.pc, run.sectors(buffer.base));
+        }
+    }
+}
+
 #[inline(always)]
 fn load_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     let shape = Shape::unpack(i.aux);
-    let addresses = x.addresses(i, shape.narrow);
-    let at = At { addresses: &addresses, mask: m, shape };
-    if !x.words(i, shape) {
-        return load_at::<Global>(x, i, at);
+    let Some(buffer) = x.target(i, m, shape) else { return load_slow(x, i, m, shape) };
+    let run = Run::wide(x.regs.cells::<u64>(i.a), i.imm as u64, buffer.base, m, shape.total());
+    if !buffer.takes(&run, false) {
+        return load_slow(x, i, m, shape);
     }
-    let span = Global::reach(x, at, false)?;
-    let Span::One(buffer, offsets) = &span else { return load_at::<Global>(x, i, at) };
-    Global::count(x, at);
+    x.count_global(&run, buffer);
     if x.full() {
-        Global::judge_load(x, i, at, &span)?;
+        let at = At { addresses: &x.addresses(i, false), mask: m, shape };
+        Global::judge_load(x, i, at, &Span::One(buffer, run))?;
     }
     for k in 0..shape.count {
-        let mut out = [0u32; 32];
-        for lane in 0..32 {
-            out[lane] = buffer.cell32(u64::from(offsets[lane]) + u64::from(4 * k)).load(Relaxed);
+        let at = |lane: usize| u64::from(run.each[lane] + k * shape.bytes);
+        let row = x.element(i, shape, k);
+        if shape.bytes == 8 {
+            let mut out = [0u64; 32];
+            for lane in 0..32 {
+                out[lane] = buffer.cell64(at(lane)).load(Relaxed);
+            }
+            x.regs.write(row, &out, m);
+            continue;
         }
-        x.regs.write(x.element(i, shape, k), &out, m);
+        let mut out = [0u32; 32];
+        if run.size == 4 && run.contiguous() && (buffer.base + at(0)).is_multiple_of(8) {
+            for (pair, out) in out.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+                let both = buffer.cell64(at(0) + 8 * pair as u64).load(Relaxed);
+                *out = [both as u32, (both >> 32) as u32];
+            }
+        } else if shape.bytes == 4 {
+            for lane in 0..32 {
+                out[lane] = buffer.cell32(at(lane)).load(Relaxed);
+            }
+        } else {
+            for lane in 0..32 {
+                out[lane] = shape.extend(buffer.load(at(lane), shape.bytes)) as u32;
+            }
+        }
+        x.regs.write(row, &out, m);
     }
     Ok(())
 }
@@ -217,27 +265,39 @@ fn load_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
 #[inline(always)]
 fn store_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     let shape = Shape::unpack(i.aux);
-    let addresses = x.addresses(i, shape.narrow);
-    let at = At { addresses: &addresses, mask: m, shape };
-    if !x.words(i, shape) {
-        return store_at::<Global>(x, i, at);
+    let Some(buffer) = x.target(i, m, shape) else { return store_slow(x, i, m, shape) };
+    let run = Run::wide(x.regs.cells::<u64>(i.a), i.imm as u64, buffer.base, m, shape.total());
+    if !buffer.takes(&run, true) {
+        return store_slow(x, i, m, shape);
     }
-    let span = Global::reach(x, at, true)?;
-    let Span::One(buffer, offsets) = &span else { return store_at::<Global>(x, i, at) };
-    Global::count(x, at);
+    x.count_global(&run, buffer);
     if x.full() {
-        Global::judge_store(x, i, at, &span)?;
+        let at = At { addresses: &x.addresses(i, false), mask: m, shape };
+        Global::judge_store(x, i, at, &Span::One(buffer, run))?;
     }
     for k in 0..shape.count {
-        let values = x.regs.cells::<u32>(x.element(i, shape, k));
-        let cell = |lane: usize| buffer.cell32(u64::from(offsets[lane]) + u64::from(4 * k));
-        if m == FULL {
+        let at = |lane: usize| u64::from(run.each[lane] + k * shape.bytes);
+        let row = x.element(i, shape, k);
+        if shape.bytes == 8 {
+            let values = x.regs.cells::<u64>(row);
+            for lane in lanes(m) {
+                buffer.cell64(at(lane)).store(values[lane], Relaxed);
+            }
+            continue;
+        }
+        let values = x.regs.cells::<u32>(row);
+        if run.size == 4 && run.contiguous() && (buffer.base + at(0)).is_multiple_of(8) {
+            for (pair, values) in values.as_chunks::<2>().0.iter().enumerate() {
+                let both = u64::from(values[0]) | u64::from(values[1]) << 32;
+                buffer.cell64(at(0) + 8 * pair as u64).store(both, Relaxed);
+            }
+        } else if shape.bytes == 4 && m == FULL {
             for lane in 0..32 {
-                cell(lane).store(values[lane], Relaxed);
+                buffer.cell32(at(lane)).store(values[lane], Relaxed);
             }
         } else {
             for lane in lanes(m) {
-                cell(lane).store(values[lane], Relaxed);
+                buffer.store(at(lane), shape.bytes, values[lane].into());
             }
         }
     }

@@ -5,6 +5,7 @@ mod copy;
 mod generic;
 mod global;
 mod own;
+mod run;
 mod shape;
 mod shared;
 
@@ -15,6 +16,7 @@ pub(super) use global::sectors;
 pub(crate) use global::{load_global, store_global};
 pub(super) use own::parameter;
 pub(crate) use own::{load_local, load_param, store_local};
+pub(crate) use run::Run;
 pub(crate) use shape::Shape;
 pub(crate) use shared::{load_shared, store_shared};
 
@@ -108,33 +110,11 @@ fn unchanged<P: Place>(x: &Exec<'_>, i: &Inst, at: At<'_>, reach: &P::Reach<'_>,
     })
 }
 
-/// Offsets of 32 lanes from a base, those of inactive lanes as the first active one's; `None` where an active lane's
-/// is not below `limit` (inclusive) or not a multiple of `size`, a power of two.
-#[inline(always)]
-fn offsets(addresses: &[u64; 32], mask: u32, base: u64, limit: u64, size: u32) -> Option<[u32; 32]> {
-    let first = addresses[mask.trailing_zeros() as usize & 31];
-    let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-    let mut out = [0u32; 32];
-    let (mut high, mut most, mut low) = (0u32, 0u32, 0u32);
-    for lane in 0..32 {
-        let address = if mask >> lane & 1 != 0 { addresses[lane] } else { first };
-        let offset = address.wrapping_sub(base);
-        out[lane] = offset as u32;
-        high |= (offset >> 32) as u32;
-        most = most.max(offset as u32);
-        low |= address as u32;
-    }
-    (high == 0 && most <= limit && low & (size - 1) == 0).then_some(out)
-}
-
 impl Exec<'_> {
     /// Checks addresses of a block's or lane's own memory of `end` bytes.
     #[inline(always)]
     fn own(&self, space: Space, at: At<'_>, end: u64, write: bool) -> Result<(), Trap> {
-        let size = at.size();
-        let fitting =
-            end.checked_sub(size.into()).and_then(|limit| offsets(at.addresses, at.mask, 0, limit, size));
-        if fitting.is_some() {
+        if Run::wide(at.addresses, 0, 0, at.mask, at.size()).fits(end, 0) {
             return Ok(());
         }
         self.own_each(space, at, end, write)
@@ -203,11 +183,10 @@ impl Exec<'_> {
         out
     }
 
-    /// A load or store whose registers take words as they are: the shape of the fast paths.
+    /// Whether all registers of a load or store are there, and take its elements without widening to 64 bits.
     #[inline(always)]
-    fn words(&self, i: &Inst, shape: Shape) -> bool {
-        shape.bytes == 4
-            && !shape.wide
+    fn plain(&self, i: &Inst, shape: Shape) -> bool {
+        shape.wide == (shape.bytes == 8)
             && (shape.count == 1
                 || self.launch.kernel.extras[i.target as usize].dst.iter().all(|r| *r != NONE))
     }

@@ -1,9 +1,9 @@
 //! Shared memory: words in a flat array, bank conflicts, races within the block.
 
-use super::{At, Place, Shape, both, has_wide, load_at, offsets, store_at, unchanged};
+use super::{At, Place, Run, Shape, both, has_wide, load_at, store_at, unchanged};
 use crate::check::FaultKind;
 use crate::exec::race::Touch;
-use crate::exec::{Exec, Trap, lanes, regs::FULL};
+use crate::exec::{Exec, Trap, lanes};
 use crate::parse::Space;
 use crate::program::{Inst, MemoryFn};
 
@@ -44,43 +44,94 @@ impl Place for Shared {
     }
 }
 
-#[inline(always)]
-fn load_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
-    let shape = Shape::unpack(i.aux);
+#[cold]
+#[inline(never)]
+fn load_slow(x: &mut Exec<'_>, i: &Inst, m: u32, shape: Shape) -> Result<(), Trap> {
     let addresses = x.addresses(i, shape.narrow);
-    let at = At { addresses: &addresses, mask: m, shape };
-    let Some(offsets) = x.word_offsets(i, at) else { return load_at::<Shared>(x, i, at) };
-    Shared::count(x, at);
+    load_at::<Shared>(x, i, At { addresses: &addresses, mask: m, shape })
+}
+
+#[cold]
+#[inline(never)]
+fn store_slow(x: &mut Exec<'_>, i: &Inst, m: u32, shape: Shape) -> Result<(), Trap> {
+    let addresses = x.addresses(i, shape.narrow);
+    store_at::<Shared>(x, i, At { addresses: &addresses, mask: m, shape })
+}
+
+#[inline(always)]
+fn load_body<const NARROW: bool>(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
+    let shape = Shape::unpack(i.aux);
+    let run = x.shared_run::<NARROW>(i, m, shape);
+    if !x.plain(i, shape) || !run.fits(x.block.shared.bytes().into(), 0) {
+        return load_slow(x, i, m, shape);
+    }
+    x.count_run(&run);
     if x.full() {
-        Shared::judge_load(x, i, at, &())?;
+        x.check_shared_read(&run.each.map(u64::from), m, run.size, shape.strong)?;
     }
     for k in 0..shape.count {
-        let out = x.block.shared.gather(&offsets, k);
-        x.regs.write(x.element(i, shape, k), &out, m);
+        let row = x.element(i, shape, k);
+        let at = |lane: usize| u64::from(run.each[lane] + k * shape.bytes);
+        if shape.bytes == 8 {
+            let out = std::array::from_fn(|lane| x.block.shared.load(at(lane), 8));
+            x.regs.write::<u64>(row, &out, m);
+        } else if shape.bytes == 4 {
+            let out = x.block.shared.gather(&run, k);
+            x.regs.write(row, &out, m);
+        } else {
+            let load = |lane| shape.extend(x.block.shared.load(at(lane), shape.bytes)) as u32;
+            let out = std::array::from_fn(load);
+            x.regs.write::<u32>(row, &out, m);
+        }
     }
     Ok(())
 }
 
 #[inline(always)]
-fn store_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
+fn store_body<const NARROW: bool>(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     let shape = Shape::unpack(i.aux);
-    let addresses = x.addresses(i, shape.narrow);
-    let at = At { addresses: &addresses, mask: m, shape };
-    let Some(offsets) = x.word_offsets(i, at) else { return store_at::<Shared>(x, i, at) };
-    Shared::count(x, at);
+    let run = x.shared_run::<NARROW>(i, m, shape);
+    if !x.plain(i, shape) || !run.fits(x.block.shared.bytes().into(), 0) {
+        return store_slow(x, i, m, shape);
+    }
+    x.count_run(&run);
     if x.full() {
+        let at = At { addresses: &x.addresses(i, shape.narrow), mask: m, shape };
         Shared::judge_store(x, i, at, &())?;
     }
     for k in 0..shape.count {
         let row = x.element(i, shape, k);
-        x.block.shared.scatter(&offsets, k, x.regs.cells::<u32>(row), m);
+        if shape.bytes == 4 {
+            x.block.shared.scatter(&run, k, x.regs.cells::<u32>(row), m);
+            continue;
+        }
+        for lane in lanes(m) {
+            let value = if shape.wide {
+                x.regs.cells::<u64>(row)[lane]
+            } else {
+                x.regs.cells::<u32>(row)[lane].into()
+            };
+            x.block.shared.store(u64::from(run.each[lane] + k * shape.bytes), shape.bytes, value);
+        }
     }
     Ok(())
 }
 
 both! {
-    load_shared = load_body;
-    store_shared = store_body;
+    load_narrow = load_body::<true>;
+    load_wide = load_body::<false>;
+    store_narrow = store_body::<true>;
+    store_wide = store_body::<false>;
+}
+
+/// `ld.shared`; `narrow`: the address register has 32 bits.
+pub(crate) fn load_shared(narrow: bool) -> MemoryFn {
+    if narrow { load_narrow() } else { load_wide() }
+}
+
+/// `st.shared`, as `load_shared`.
+pub(crate) fn store_shared(narrow: bool) -> MemoryFn {
+    if narrow { store_narrow() } else { store_wide() }
 }
 
 pub(super) fn load(x: &mut Exec<'_>, i: &Inst, at: At<'_>) -> Result<(), Trap> {
@@ -92,37 +143,26 @@ pub(super) fn store(x: &mut Exec<'_>, i: &Inst, at: At<'_>) -> Result<(), Trap> 
 }
 
 impl Exec<'_> {
-    /// Offsets of words within shared memory, where the access is of words and all of them are there.
     #[inline(always)]
-    fn word_offsets(&self, i: &Inst, at: At<'_>) -> Option<[u32; 32]> {
-        if !self.words(i, at.shape) {
-            return None;
+    fn shared_run<const NARROW: bool>(&self, i: &Inst, m: u32, shape: Shape) -> Run {
+        if NARROW {
+            Run::narrow(self.regs.cells::<u32>(i.a), i.imm as u32, m, shape.total())
+        } else {
+            Run::wide(self.regs.cells::<u64>(i.a), i.imm as u64, 0, m, shape.total())
         }
-        let size = at.size();
-        let limit = self.block.shared.bytes().checked_sub(size)?;
-        offsets(at.addresses, at.mask, 0, limit.into(), size)
     }
 
     #[inline(always)]
+    fn count_run(&mut self, run: &Run) {
+        if self.block.counters.enabled {
+            let wavefronts = run.wavefronts().unwrap_or_else(|| self.block.shared.wavefronts(run));
+            self.block.counters.request(self.pc, wavefronts);
+        }
+    }
+
+    /// Counts an access within shared memory.
     pub(in crate::exec) fn count_shared(&mut self, addresses: &[u64; 32], m: u32, size: u32) {
-        if !self.block.counters.enabled {
-            return;
-        }
-        let first = addresses[m.trailing_zeros() as usize & 31];
-        let (mut uneven, mut broken) = (0u64, u64::from(m != FULL));
-        for (lane, address) in addresses.iter().enumerate() {
-            let active = 0u64.wrapping_sub(u64::from(m >> lane & 1));
-            uneven |= (address ^ first) & active;
-            broken |= address ^ first.wrapping_add(lane as u64 * u64::from(size));
-        }
-        let wavefronts = if uneven == 0 {
-            1
-        } else if broken == 0 {
-            (size / 4).max(1)
-        } else {
-            self.block.shared.wavefronts(addresses, m, size)
-        };
-        self.block.counters.request(self.pc, wavefronts);
+        self.count_run(&Run::wide(addresses, 0, 0, m, size));
     }
 
     pub(in crate::exec) fn check_shared_read(
