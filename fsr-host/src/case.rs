@@ -9,7 +9,7 @@ use std::path::Path;
 use fsr_protocol::{BufferInfo, BufferRole, CaseInfo};
 
 use crate::raw::{MapError, MappedMut};
-use crate::{Cpu, Element, Gpu, Values};
+use crate::{Cpu, Element, Gpu, Rng, Values};
 
 /// A buffer that the kernel only reads.
 #[derive(Debug)]
@@ -112,7 +112,27 @@ impl<E: std::error::Error> From<E> for LaunchError {
 
 pub(crate) type LaunchFn = Box<dyn Fn(&Gpu<'_>) -> Result<(), LaunchError>>;
 pub(crate) type ReferenceFn = Box<dyn Fn(&Cpu<'_>)>;
-type FillFn = Box<dyn Fn(&mut [u8], u64)>;
+type FillFn = dyn Fn(&mut [u8], u64);
+type RedrawFn = dyn Fn(&mut [u8], usize, u64, u64) -> bool;
+
+/// How the initial content of a buffer comes about.
+struct Filling {
+    /// From the set's seed.
+    fill: Box<FillFn>,
+    /// Draws the element at a position anew, from the set's seed and a draw of its own; false where it stays.
+    redraw: Box<RedrawFn>,
+}
+
+/// What a problem size is declared for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Timed, and validated too.
+    Time,
+    /// Validated only.
+    Check,
+    /// Validated only, and drawn for this run.
+    Drawn,
+}
 
 /// One problem size under declaration.
 ///
@@ -121,8 +141,9 @@ pub struct Case {
     name: String,
     dims: Vec<(String, u64)>,
     timed: bool,
+    drawn: bool,
     buffers: Vec<BufferInfo>,
-    fills: Vec<Option<FillFn>>,
+    fillings: Vec<Option<Filling>>,
     work_bytes: Option<u64>,
     work_flops: u64,
     launch: Option<LaunchFn>,
@@ -131,16 +152,17 @@ pub struct Case {
 }
 
 impl Case {
-    pub(crate) fn new(dims: &[&str], sizes: &[usize], timed: bool) -> Self {
+    pub(crate) fn new(dims: &[&str], sizes: &[usize], purpose: Purpose) -> Self {
         let dims: Vec<(String, u64)> =
             dims.iter().zip(sizes).map(|(dim, size)| (dim.to_string(), *size as u64)).collect();
         let name = dims.iter().map(|(dim, size)| format!("{dim}={size}")).collect::<Vec<_>>().join(" ");
         Self {
             name: if name.is_empty() { "only".to_owned() } else { name },
             dims,
-            timed,
+            timed: purpose == Purpose::Time,
+            drawn: purpose == Purpose::Drawn,
             buffers: Vec::new(),
-            fills: Vec::new(),
+            fillings: Vec::new(),
             work_bytes: None,
             work_flops: 0,
             launch: None,
@@ -228,7 +250,8 @@ impl Case {
         if self.buffers.iter().any(|buffer| buffer.name == name) {
             self.blame(&format!("two buffers are named `{name}`"));
         }
-        if shape.contains(&0) {
+        // Nothing to do is something to do right, where the host code gives such a size itself.
+        if shape.contains(&0) && !self.dims.iter().any(|(_, size)| *size == 0) {
             self.blame(&format!("buffer `{name}` has no elements: its shape is {shape:?}"));
         }
         let bytes = shape.iter().try_fold(T::DTYPE.size(), |bytes, extent| bytes.checked_mul(*extent));
@@ -241,10 +264,16 @@ impl Case {
             dtype: T::DTYPE,
             shape: shape.iter().map(|extent| *extent as u64).collect(),
         });
-        self.fills.push(values.map(|values| {
-            Box::new(move |bytes: &mut [u8], seed| {
-                values.fill(bytemuck::cast_slice_mut::<u8, T>(bytes), seed, position);
-            }) as FillFn
+        self.fillings.push(values.map(|values| {
+            let same = values.clone();
+            Filling {
+                fill: Box::new(move |bytes, seed| {
+                    values.fill(bytemuck::cast_slice_mut::<u8, T>(bytes), seed, position);
+                }),
+                redraw: Box::new(move |bytes, at, seed, draw| {
+                    same.redraw(bytemuck::cast_slice_mut::<u8, T>(bytes), at, seed, position, draw)
+                }),
+            }
         }));
         position
     }
@@ -277,11 +306,12 @@ impl Case {
                 name: case,
                 dims: self.dims,
                 timed: self.timed,
+                drawn: self.drawn,
                 buffers: self.buffers,
                 work_bytes,
                 work_flops: self.work_flops,
             },
-            fills: self.fills,
+            fillings: self.fillings,
             launch,
             reference,
         })
@@ -291,7 +321,7 @@ impl Case {
 /// A complete problem size.
 pub(crate) struct DeclaredCase {
     pub(crate) info: CaseInfo,
-    fills: Vec<Option<FillFn>>,
+    fillings: Vec<Option<Filling>>,
     pub(crate) launch: LaunchFn,
     pub(crate) reference: ReferenceFn,
 }
@@ -299,9 +329,29 @@ pub(crate) struct DeclaredCase {
 impl DeclaredCase {
     /// Makes the initial content of one buffer, in a file; `None` for a pure output.
     pub(crate) fn fill(&self, buffer: usize, seed: u64, path: &Path) -> Result<Option<MappedMut>, MapError> {
-        let Some(fill) = &self.fills[buffer] else { return Ok(None) };
+        let Some(filling) = &self.fillings[buffer] else { return Ok(None) };
         let mut file = MappedMut::open(path, self.info.buffers[buffer].bytes())?;
-        fill(file.bytes_mut(), seed);
+        (filling.fill)(file.bytes_mut(), seed);
         Ok(Some(file))
+    }
+
+    /// Draws one element of one buffer anew. `made` holds the content that a set's `seed` gave, one a buffer; `draw`
+    /// decides which element it is and what it becomes. Scalars and what the host code made itself stay.
+    pub(crate) fn change_one(&self, made: &mut [Option<MappedMut>], seed: u64, draw: u64) {
+        let of_elements = |buffer: &usize| {
+            let info = &self.info.buffers[*buffer];
+            made[*buffer].is_some() && !info.is_scalar() && !info.is_empty()
+        };
+        let mut buffers: Vec<usize> = (0..made.len()).filter(of_elements).collect();
+        let mut rng = Rng::new(draw, made.len(), 0);
+        while !buffers.is_empty() {
+            let buffer = buffers.swap_remove(rng.below(buffers.len() as u64) as usize);
+            let at = rng.below(self.info.buffers[buffer].len()) as usize;
+            if let (Some(filling), Some(file)) = (&self.fillings[buffer], &mut made[buffer])
+                && (filling.redraw)(file.bytes_mut(), at, seed, draw)
+            {
+                return;
+            }
+        }
     }
 }

@@ -16,11 +16,18 @@ use crate::Element;
 /// Elements that share one random stream. Part of the meaning of a seed: never change it.
 const CHUNK: usize = 1 << 14;
 
+/// Draws until an element is another: among few distinct values the same one comes up again.
+const REDRAWS: u64 = 16;
+
+/// What [`Values::few`] holds: their sums are exact in f32 up to millions of elements, and their mean is not zero.
+const FEW: [f64; 5] = [-2.0, -0.5, 0.75, 1.0, 3.0];
+
 /// Where the elements of an input come from.
 ///
-/// [`Values::mix`] is what [`Case::input`](crate::Case::input) uses: the seed picks one of six distributions, so that
+/// [`Values::mix`] is what [`Case::input`](crate::Case::input) uses: the seed picks one of eight distributions, so that
 /// over several sets a kernel meets all of them. Fix one where the kernel's inputs have a meaning, for example indices
-/// or probabilities.
+/// or probabilities, and widen it by [`Values::any_of`] where the task allows more: sums that overflow, infinities,
+/// a row without variance.
 #[derive(Clone)]
 pub struct Values<T>(Kind<T>);
 
@@ -33,15 +40,25 @@ enum Kind<T> {
     Large,
     NearOverflow,
     Spikes,
+    Sorted,
+    Few,
+    Special,
     Constant(T),
+    AnyOf(Arc<[Values<T>]>),
     Custom(Arc<CustomFn<T>>),
+    Whole(Arc<WholeFn<T>>),
 }
 
 type CustomFn<T> = dyn Fn(usize, &mut Rng) -> T + Send + Sync;
+type WholeFn<T> = dyn Fn(&mut [T], &mut Rng) + Send + Sync;
 
 impl<T: Element> Values<T> {
-    /// One of six distributions, picked by the seed's remainder modulo six plus the buffer's position: standard normal,
-    /// spikes, non-zero mean, large, uniform, heavy tail. Integers have counterparts of each.
+    /// One of eight distributions, picked by the seed's remainder modulo eight plus the buffer's position: standard
+    /// normal, spikes, non-zero mean, large, uniform, heavy tail, sorted, few distinct values. Integers have
+    /// counterparts of each.
+    ///
+    /// Left out is what some right kernel of some task cannot bear: [`Values::near_overflow`], [`Values::special`] and
+    /// [`Values::constant`], whose variance is zero. Add them by [`Values::any_of`] where yours can.
     pub fn mix() -> Self {
         Self(Kind::Mix)
     }
@@ -78,6 +95,34 @@ impl<T: Element> Values<T> {
         Self(Kind::Spikes)
     }
 
+    /// Ascending, positive as a rule, without steps: what a kernel that guesses from neighbours or from the ends gets
+    /// nearly right.
+    pub fn sorted() -> Self {
+        Self(Kind::Sorted)
+    }
+
+    /// Five distinct values, all of them exact in every float type: ties everywhere, and most neighbours equal.
+    pub fn few() -> Self {
+        Self(Kind::Few)
+    }
+
+    /// Zeros of both signs, subnormals, the smallest and largest finite values and infinities, among standard normal
+    /// ones; the least, the greatest and zero for integers. A reference must not make NaN of them.
+    pub fn special() -> Self {
+        Self(Kind::Special)
+    }
+
+    /// One of several, picked by each set's seed.
+    ///
+    /// # Panics
+    ///
+    /// With nothing to choose from.
+    pub fn any_of(choices: impl Into<Vec<Self>>) -> Self {
+        let choices: Vec<Self> = choices.into();
+        assert!(!choices.is_empty(), "`Values::any_of` needs at least one choice");
+        Self(Kind::AnyOf(choices.into()))
+    }
+
     /// The same value everywhere.
     pub fn constant(value: T) -> Self {
         Self(Kind::Constant(value))
@@ -88,17 +133,55 @@ impl<T: Element> Values<T> {
         Self(Kind::Custom(Arc::new(make)))
     }
 
+    /// A function that fills a whole buffer, where elements depend on each other: a permutation, the row offsets of a
+    /// sparse matrix. It runs on one thread.
+    pub fn whole(make: impl Fn(&mut [T], &mut Rng) + Send + Sync + 'static) -> Self {
+        Self(Kind::Whole(Arc::new(make)))
+    }
+
     /// Fills one buffer of a set, in parallel.
     pub(crate) fn fill(&self, out: &mut [T], seed: u64, buffer: usize) {
-        let kind = match &self.0 {
-            Kind::Mix => mixed::<T>(seed, buffer),
-            other => other.clone(),
-        };
+        let kind = self.resolved(seed, buffer);
+        if let Kind::Whole(make) = &kind {
+            return make(out, &mut Rng::new(seed, buffer, 0));
+        }
         let len = out.len();
         out.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, out)| {
             let mut rng = Rng::new(seed, buffer, chunk);
             kind.fill(out, chunk * CHUNK, len, &mut rng);
         });
+    }
+
+    /// Draws one element of a filled buffer anew, from the distribution that the set's seed picked; false where it
+    /// stays as it is, because the host code made it with a meaning of its own.
+    pub(crate) fn redraw(&self, out: &mut [T], at: usize, seed: u64, buffer: usize, draw: u64) -> bool {
+        let kind = self.resolved(seed, buffer);
+        if matches!(kind, Kind::Constant(_) | Kind::Custom(_) | Kind::Whole(_)) {
+            return false;
+        }
+        let (chunk, len) = (at / CHUNK, out.len());
+        let first = chunk * CHUNK;
+        let mut drawn = out[first..len.min(first + CHUNK)].to_vec();
+        (0..REDRAWS).any(|more| {
+            kind.fill(&mut drawn, first, len, &mut Rng::new(draw.wrapping_add(more), buffer, chunk));
+            let new = drawn[at - first];
+            let changed = bytemuck::bytes_of(&new) != bytemuck::bytes_of(&out[at]);
+            out[at] = new;
+            changed
+        })
+    }
+
+    /// The distribution that is meant in one buffer of one set.
+    fn resolved(&self, seed: u64, buffer: usize) -> Kind<T> {
+        match &self.0 {
+            Kind::Mix => mixed::<T>(seed, buffer),
+            // The remainder is spread over the sets of a case, and may still be needed by the choice.
+            Kind::AnyOf(choices) => {
+                let choice = (seed / MIXED_DISTRIBUTIONS) % choices.len() as u64;
+                choices[choice as usize].resolved(seed, buffer)
+            }
+            other => other.clone(),
+        }
     }
 }
 
@@ -114,7 +197,9 @@ fn mixed<T: Element>(seed: u64, buffer: usize) -> Kind<T> {
         3 => Kind::Large,
         4 if float => Kind::Uniform(-1.0, 1.0),
         4 => Kind::Uniform(0.0, 10.0),
-        _ => Kind::HeavyTail,
+        5 => Kind::HeavyTail,
+        6 => Kind::Sorted,
+        _ => Kind::Few,
     }
 }
 
@@ -122,7 +207,9 @@ impl<T: Element> Kind<T> {
     fn fill(&self, out: &mut [T], first: usize, len: usize, rng: &mut Rng) {
         let float = T::DTYPE.is_float();
         match self {
-            Self::Mix => unreachable!("resolved before the buffer is split"),
+            Self::Mix | Self::AnyOf(_) | Self::Whole(_) => {
+                unreachable!("resolved before the buffer is split")
+            }
             Self::Uniform(low, high) if float => each(out, || T::from_f64(rng.uniform(*low, *high))),
             Self::Uniform(low, high) => {
                 let (low, high) = (T::from_f64(low.ceil()), T::from_f64(high.floor()));
@@ -153,6 +240,24 @@ impl<T: Element> Kind<T> {
                     *element = T::from_f64(value);
                 }
             }
+            Self::Sorted => {
+                // Away from zero, where a sum of them would cancel and no kernel come near it.
+                let (least, span) = if float { (0.25, 3.75) } else { (0.0, 100.0) };
+                for (position, element) in out.iter_mut().enumerate() {
+                    let share = ((first + position) as f64 + rng.uniform(0.0, 1.0)) / len as f64;
+                    *element = T::from_f64(least + span * share);
+                }
+            }
+            Self::Few if float => each(out, || T::from_f64(FEW[rng.below(FEW.len() as u64) as usize])),
+            Self::Few => each(out, || T::from_f64(rng.below(5) as f64)),
+            Self::Special => {
+                let special = specials::<T>();
+                each(out, || match rng.below(4) {
+                    0 => special[rng.below(special.len() as u64) as usize],
+                    _ if float => T::from_f64(rng.normal()),
+                    _ => integer(rng, lowest(), highest()),
+                });
+            }
             Self::Constant(value) => out.fill(*value),
             Self::Custom(make) => {
                 for (position, element) in out.iter_mut().enumerate() {
@@ -167,6 +272,19 @@ fn each<T>(out: &mut [T], mut value: impl FnMut() -> T) {
     for element in out {
         *element = value();
     }
+}
+
+/// Values at the ends of a type.
+fn specials<T: Element>() -> Vec<T> {
+    let smallest = match T::DTYPE {
+        Dtype::F16 => half::f16::MIN_POSITIVE_SUBNORMAL.to_f64(),
+        Dtype::Bf16 => half::bf16::MIN_POSITIVE_SUBNORMAL.to_f64(),
+        Dtype::F32 => f64::from(f32::from_bits(1)),
+        Dtype::F64 => f64::from_bits(1),
+        _ => return vec![lowest(), highest(), T::from_f64(0.0)],
+    };
+    let ends = [0.0, -0.0, smallest, -smallest, f64::INFINITY, f64::NEG_INFINITY];
+    ends.map(T::from_f64).into_iter().chain([lowest(), highest()]).collect()
 }
 
 /// Largest finite value.
@@ -213,7 +331,7 @@ fn narrow<T: Element>(value: i128) -> T {
 pub struct Rng(ChaCha8Rng);
 
 impl Rng {
-    fn new(seed: u64, buffer: usize, chunk: usize) -> Self {
+    pub(crate) fn new(seed: u64, buffer: usize, chunk: usize) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream((buffer as u64) << 40 | chunk as u64);
         Self(rng)
@@ -240,10 +358,29 @@ impl Rng {
         StandardNormal.sample(&mut self.0)
     }
 
+    /// An extent or count in a range, for [`Kernel::draw`](crate::Kernel::draw): odd and prime ones more often than
+    /// others.
+    pub fn size(&mut self, range: std::ops::RangeInclusive<usize>) -> usize {
+        let (low, high) = (*range.start(), *range.end());
+        let any =
+            |rng: &mut Self| low + rng.below((high.saturating_sub(low) as u64).saturating_add(1)) as usize;
+        let wanted: fn(usize) -> bool = match self.below(4) {
+            0 => |_| true,
+            1 => |size| size % 2 == 1,
+            _ => is_prime,
+        };
+        // Where there is no such size at all, any will do.
+        (0..1000).map(|_| any(self)).find(|size| wanted(*size)).unwrap_or_else(|| any(self))
+    }
+
     /// 1 or -1.
     pub fn sign(&mut self) -> f64 {
         if self.bits() & 1 == 0 { 1.0 } else { -1.0 }
     }
+}
+
+fn is_prime(size: usize) -> bool {
+    size > 1 && (2..).take_while(|factor| factor * factor <= size).all(|factor| !size.is_multiple_of(factor))
 }
 
 #[cfg(test)]
@@ -293,15 +430,75 @@ mod tests {
     }
 
     #[test]
-    fn six_consecutive_seeds_give_six_distributions() {
-        let scales: Vec<f64> = (600..606).map(|seed| moments(&made(Values::mix(), 50_000, seed)).1).collect();
-        let means: Vec<f64> = (600..606).map(|seed| moments(&made(Values::mix(), 50_000, seed)).0).collect();
+    fn consecutive_seeds_give_all_distributions() {
+        let scales: Vec<f64> = (800..808).map(|seed| moments(&made(Values::mix(), 50_000, seed)).1).collect();
+        let means: Vec<f64> = (800..808).map(|seed| moments(&made(Values::mix(), 50_000, seed)).0).collect();
         assert!((scales[0] - 1.0).abs() < 0.1, "normal");
         assert!(scales[1] > 3.0 && scales[1] < 30.0, "spikes");
         assert!((means[2] - 5.0).abs() < 0.1, "non-zero mean");
         assert!(scales[3] > 500.0, "large");
         assert!((scales[4] - 0.577).abs() < 0.05, "uniform");
         assert!(scales[5] > 10.0, "heavy tail");
+        assert!(made(Values::<f32>::mix(), 50_000, 806).is_sorted(), "sorted");
+        let mut few: Vec<u32> = made(Values::<f32>::mix(), 50_000, 807).iter().map(|v| v.to_bits()).collect();
+        few.sort();
+        few.dedup();
+        assert_eq!(few.len(), FEW.len(), "few distinct values");
+    }
+
+    #[test]
+    fn special_values_are_all_there() {
+        let values = made(Values::<f16>::special(), 10_000, 1);
+        let has = |wanted: f16| values.iter().any(|v| v.to_bits() == wanted.to_bits());
+        for wanted in [f16::INFINITY, f16::NEG_INFINITY, f16::NEG_ZERO, f16::MAX, f16::MIN_POSITIVE_SUBNORMAL]
+        {
+            assert!(has(wanted), "{wanted:?}");
+        }
+        assert!(values.iter().all(|v| !v.is_nan()));
+        let values = made(Values::<i8>::special(), 1000, 1);
+        assert!(values.contains(&i8::MIN) && values.contains(&i8::MAX));
+    }
+
+    #[test]
+    fn one_of_several_values_is_picked_by_the_seed_and_a_mix_among_them_stays_one() {
+        let either = || Values::<f32>::any_of([Values::mix(), Values::constant(9.0)]);
+        let mut constant = 0;
+        let mut mixes = std::collections::BTreeSet::new();
+        for seed in 0..64 * MIXED_DISTRIBUTIONS {
+            let values = made(either(), 20, seed);
+            if values.iter().all(|v| *v == 9.0) {
+                constant += 1;
+            } else {
+                mixes.insert(seed % MIXED_DISTRIBUTIONS);
+            }
+        }
+        assert_eq!(constant, 32 * MIXED_DISTRIBUTIONS);
+        assert_eq!(mixes.len() as u64, MIXED_DISTRIBUTIONS);
+    }
+
+    #[test]
+    fn a_whole_buffer_may_be_made_at_once() {
+        let shuffled = Values::<u32>::whole(|out, rng| {
+            out.iter_mut().zip(0..).for_each(|(element, at)| *element = at);
+            for at in (1..out.len()).rev() {
+                out.swap(at, rng.below(at as u64 + 1) as usize);
+            }
+        });
+        let mut values = made(shuffled.clone(), CHUNK + 7, 3);
+        assert!(!values.is_sorted());
+        assert!(!shuffled.redraw(&mut values, 5, 3, 0, 99), "no longer a permutation");
+        values.sort();
+        assert!(values.iter().enumerate().all(|(at, value)| at as u32 == *value));
+    }
+
+    #[test]
+    fn sizes_keep_to_their_range_and_most_are_odd() {
+        let mut rng = super::Rng::new(1, 0, 0);
+        let sizes: Vec<usize> = (0..400).map(|_| rng.size(1..=4096)).collect();
+        assert!(sizes.iter().all(|size| (1..=4096).contains(size)));
+        assert!(sizes.iter().filter(|size| *size % 2 == 1).count() > 240);
+        assert!(sizes.iter().filter(|size| is_prime(**size)).count() > 150);
+        assert!((0..100).all(|_| rng.size(8..=8) == 8), "a range without a prime");
     }
 
     #[test]
@@ -330,6 +527,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn one_element_is_drawn_anew_and_no_other(seed: u64, at in 0..3 * CHUNK) {
+            let before = made(Values::<f32>::mix(), 3 * CHUNK, seed);
+            let mut after = before.clone();
+            prop_assert!(Values::<f32>::mix().redraw(&mut after, at, seed, 0, seed.wrapping_add(1)));
+            let changed = (0..before.len()).filter(|at| before[*at].to_bits() != after[*at].to_bits());
+            prop_assert_eq!(changed.collect::<Vec<_>>(), [at]);
+        }
+
         #[test]
         fn uniform_integers_stay_inside_their_bounds(low in -100i32..100, span in 0i32..50, seed: u64) {
             let values = made(Values::<i32>::uniform(f64::from(low), f64::from(low + span)), 300, seed);

@@ -25,6 +25,19 @@ pub struct Loaded {
     pub writable_globals: Vec<String>,
 }
 
+/// What one launch is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct Shot {
+    /// The inputs.
+    pub set: SetId,
+    /// Whether the L2 is flushed in between.
+    pub flush: bool,
+    /// Whether the buffers lie elsewhere than usual.
+    pub moved: bool,
+    /// What is kept of it.
+    pub dump: Option<Dump>,
+}
+
 /// What one launch showed.
 #[derive(Clone, Debug)]
 pub struct Launched {
@@ -159,12 +172,10 @@ impl Device {
         &mut self,
         module: ModuleId,
         case: CaseId,
-        set: SetId,
-        flush: bool,
-        dump: Option<Dump>,
+        Shot { set, flush, moved, dump }: Shot,
         deadline: Duration,
     ) -> Result<Launched, RequestError> {
-        let request = Request::Launch { module, case, set, flush, dump };
+        let request = Request::Launch { module, case, set, flush, moved, dump };
         match self.process.request(&request, deadline)? {
             Reply::Launched { nanos, redzones, .. } => Ok(Launched { nanos, redzones }),
             other => Err(self.process.unexpected("launch", &other)),

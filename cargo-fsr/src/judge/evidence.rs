@@ -27,8 +27,21 @@ pub struct Place<'a> {
     pub cases: usize,
     /// Launches on this case before this one, all of them right.
     pub launches: usize,
+    /// How the data of this launch relate to what the kernel has seen.
+    pub data: Data,
     /// In the validation or in the timing.
     pub course: Course,
+}
+
+/// What is new about the data of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// Other data than the launch before it had, at the same addresses.
+    Other,
+    /// The data of the launch before it, at the same addresses, but for one element.
+    OneChanged,
+    /// Data that a launch had before, at addresses that none had.
+    Moved,
 }
 
 /// What the launch was for.
@@ -42,22 +55,26 @@ pub enum Course {
 
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { case, passed, cases, launches, course } = *self;
+        let Self { case, passed, cases, launches, data, course } = *self;
         write!(f, "case `{}`", case.name)?;
+        if case.drawn {
+            write!(f, " (a size drawn for this run)")?;
+        }
         match course {
             Course::Validation if passed == 0 => write!(f, ", the first of {cases}")?,
             Course::Validation if passed == 1 => write!(f, " (1 case of {cases} before it passed)")?,
             Course::Validation => write!(f, " (the {passed} of {cases} cases before it passed)")?,
             Course::Timing => write!(f, ", in a timed launch after the candidate had passed validation")?,
         }
+        let with = match data {
+            Data::Other => "other data at the same addresses",
+            Data::OneChanged => "one element of the inputs changed since the launch before it",
+            Data::Moved => "the data of an earlier launch at other addresses",
+        };
         match launches {
             0 => write!(f, "; first launch"),
-            1 => write!(f, "; second launch, with other data at the same addresses: the first one was right"),
-            _ => write!(
-                f,
-                "; launch {}, with other data at the same addresses: the {launches} before it were right",
-                launches + 1
-            ),
+            1 => write!(f, "; second launch, with {with}: the first one was right"),
+            _ => write!(f, "; launch {}, with {with}: the {launches} before it were right", launches + 1),
         }
     }
 }

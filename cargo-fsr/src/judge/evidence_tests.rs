@@ -17,6 +17,7 @@ fn case() -> CaseInfo {
         name: "rows=1031 cols=517".to_owned(),
         dims: vec![("rows".to_owned(), 1031), ("cols".to_owned(), 517)],
         timed: false,
+        drawn: false,
         buffers: vec![
             buffer("x", BufferRole::Input, &[1031, 517]),
             buffer("y", BufferRole::Output, &[517, 1031]),
@@ -27,7 +28,7 @@ fn case() -> CaseInfo {
 }
 
 fn place(case: &CaseInfo) -> Place<'_> {
-    Place { case, passed: 2, cases: 4, launches: 1, course: Course::Validation }
+    Place { case, passed: 2, cases: 4, launches: 1, data: Data::Other, course: Course::Validation }
 }
 
 fn shown(failure: Failure) -> String {

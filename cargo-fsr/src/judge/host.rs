@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use fsr_protocol::{
-    BufferRole, CaseId, CaseInfo, Description, Dump, HostError, MIXED_DISTRIBUTIONS, Role, SetId, files,
+    BufferRole, CaseId, CaseInfo, Description, HostError, MIXED_DISTRIBUTIONS, Role, SetId, files,
 };
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 
 use super::description;
-use super::device::{Device, Identity, Loaded, is_usable_after};
+use super::device::{Device, Identity, Loaded, Shot, is_usable_after};
 use super::evidence::{self, Place};
 use super::findings::{self, Finding};
 use super::lock::DeviceLock;
@@ -43,6 +43,25 @@ pub struct SetSeed {
     pub seed: u64,
     /// Made for one validation only.
     pub fresh: bool,
+    /// It is this other set, but for one element.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub like: Option<SetId>,
+}
+
+/// The sets of one case that a kernel is validated with.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sets {
+    /// Made independently.
+    pub(super) sets: Vec<SetId>,
+    /// A set, and its copy with one element changed.
+    pub(super) twins: Option<(SetId, SetId)>,
+}
+
+impl Sets {
+    /// All of them.
+    pub(super) fn all(&self) -> impl Iterator<Item = SetId> {
+        self.sets.iter().copied().chain(self.twins.map(|(_, twin)| twin))
+    }
 }
 
 /// Why a candidate's examination stopped.
@@ -73,7 +92,7 @@ pub struct HostJudge {
     bench: Option<Bench>,
     /// Whose turn has to be awaited.
     identity: Option<Identity>,
-    pool: Vec<Vec<SetId>>,
+    pool: Vec<Sets>,
     seeds: Vec<SetSeed>,
     /// Turns the distributions of the sets, so that nobody knows which set has which.
     turn: u64,
@@ -123,12 +142,11 @@ impl HostJudge {
     }
 
     fn start(&mut self) -> Result<Bench, JudgeError> {
-        let mut random = [0; 8];
-        OsRng.try_fill_bytes(&mut random).map_err(no_randomness)?;
-        self.turn = u64::from_ne_bytes(random) % MIXED_DISTRIBUTIONS;
+        self.turn = secret()? % MIXED_DISTRIBUTIONS;
 
         // Cases are known only when a process runs, and their size decides where the process finds its files.
-        let mut session = Session::create(&self.options.roots, FIRST_ROOM)?;
+        let sizes = secret()?;
+        let mut session = Session::create(&self.options.roots, FIRST_ROOM, sizes)?;
         let mut reference = self.start_reference(&session)?;
         let description = reference.describe()?;
         description::check(&description)?;
@@ -136,7 +154,7 @@ impl HostJudge {
         let room = self.room(&description.cases);
         if !session.has_room(room) {
             drop(reference);
-            session = Session::create(&self.options.roots, room)?;
+            session = Session::create(&self.options.roots, room, sizes)?;
             if !session.has_room(room) {
                 (self.options.notice)(&format!(
                     "{} has less than the {} MiB free that the inputs and outputs of all cases may take",
@@ -164,12 +182,12 @@ impl HostJudge {
             .filter(|(id, _)| self.executes(*id))
             .map(|(id, case)| (id, case.name.clone()))
             .collect();
-        self.pool = vec![Vec::new(); bench.cases.len()];
+        self.pool = vec![Sets::default(); bench.cases.len()];
         for (case, name) in &executed {
             let set = self.make_set(*case, name, false)?;
-            self.pool[*case as usize].push(set);
+            self.pool[*case as usize].sets.push(set);
         }
-        let firsts: Vec<SetId> = self.pool.iter().filter_map(|sets| sets.first().copied()).collect();
+        let firsts: Vec<SetId> = self.pool.iter().filter_map(|pool| pool.sets.first().copied()).collect();
         let tolerance = self.options.tolerance;
         let whole = self.options.extent == Extent::All;
         let (reference, session) = self.referee()?;
@@ -180,8 +198,11 @@ impl HostJudge {
         for (case, name) in executed.iter().map(|(case, name)| (*case, name)) {
             for _ in 1..self.options.pool {
                 let set = self.make_set(case, name, false)?;
-                self.pool[case as usize].push(set);
+                self.pool[case as usize].sets.push(set);
             }
+            let sets = &self.pool[case as usize].sets;
+            let twins = self.make_twin(case, name, &sets.clone(), false)?;
+            self.pool[case as usize].twins = twins;
         }
         Ok(bench)
     }
@@ -202,7 +223,8 @@ impl HostJudge {
 
     /// Bytes in the share at the worst moment: pool and fresh sets of all cases, and all dumps.
     fn room(&self, cases: &[CaseInfo]) -> u64 {
-        let sets = (self.options.pool + self.options.fresh) as u64;
+        // And a twin for each of the two.
+        let sets = (self.options.pool + self.options.fresh + 2) as u64;
         let of_case = |case: &CaseInfo| {
             let all: u64 = case.buffers.iter().map(|buffer| buffer.bytes()).sum();
             let filled = case.buffers.iter().filter(|buffer| buffer.role != BufferRole::Output);
@@ -274,23 +296,38 @@ impl HostJudge {
     }
 
     /// Names of the pool's sets of one case.
-    pub(super) fn pool(&self) -> &[Vec<SetId>] {
+    pub(super) fn pool(&self) -> &[Sets] {
         &self.pool
     }
 
     /// Has a set made, from a seed that nobody can know.
     pub(super) fn make_set(&mut self, case: CaseId, name: &str, fresh: bool) -> Result<SetId, JudgeError> {
-        let mut random = [0; 8];
-        OsRng.try_fill_bytes(&mut random).map_err(no_randomness)?;
         // The remainder chooses among the distributions: neighbouring sets of a case shall differ in it.
         let earlier = self.seeds.iter().filter(|seed| seed.case == name).count() as u64;
         let distribution = (self.turn + u64::from(case) + earlier) % MIXED_DISTRIBUTIONS;
-        let seed = (u64::from_ne_bytes(random) >> 8) * MIXED_DISTRIBUTIONS + distribution;
+        let seed = (secret()? >> 8) * MIXED_DISTRIBUTIONS + distribution;
         let set = self.sets;
-        self.referee()?.0.make_set(case, set, seed)?;
+        self.referee()?.0.make_set(case, set, seed, None)?;
         self.sets += 1;
-        self.seeds.push(SetSeed { case: name.to_owned(), set, seed, fresh });
+        self.seeds.push(SetSeed { case: name.to_owned(), set, seed, fresh, like: None });
         Ok(set)
+    }
+
+    /// Has a copy of one of the sets made, with one element changed that nobody can know.
+    pub(super) fn make_twin(
+        &mut self,
+        case: CaseId,
+        name: &str,
+        sets: &[SetId],
+        fresh: bool,
+    ) -> Result<Option<(SetId, SetId)>, JudgeError> {
+        let (which, seed) = (secret()?, secret()?);
+        let Some(like) = sets.get(which as usize % sets.len().max(1)).copied() else { return Ok(None) };
+        let set = self.sets;
+        self.referee()?.0.make_set(case, set, seed, Some(like))?;
+        self.sets += 1;
+        self.seeds.push(SetSeed { case: name.to_owned(), set, seed, fresh, like: Some(like) });
+        Ok(Some((like, set)))
     }
 
     /// Forgets a set in both processes.
@@ -446,17 +483,15 @@ impl HostJudge {
         &mut self,
         candidate: &Executable,
         id: CaseId,
-        set: SetId,
-        flush: bool,
-        dump: Option<Dump>,
+        shot: Shot,
         place: Place<'_>,
     ) -> Result<f64, Stop> {
         let deadline = self.launch_deadline(place.case);
         let module = self.load(candidate)?.module;
-        self.upload(id, set)?;
+        self.upload(id, shot.set)?;
         let proven = self.proven;
         let launched = self.on_device(
-            |device| device.launch(module, id, set, flush, dump, deadline),
+            |device| device.launch(module, id, shot, deadline),
             |error| match error {
                 // Launch code that unwraps panics with a candidate that cannot be launched. Where it has worked
                 // before, that is no fault of its own.
@@ -502,6 +537,11 @@ impl Judge for HostJudge {
     }
 }
 
-fn no_randomness(error: rand::rand_core::OsError) -> JudgeError {
-    JudgeError::Process(format!("the system gives no random numbers: {error}"))
+/// A number that nobody can know.
+fn secret() -> Result<u64, JudgeError> {
+    let mut random = [0; 8];
+    OsRng
+        .try_fill_bytes(&mut random)
+        .map_err(|error| JudgeError::Process(format!("the system gives no random numbers: {error}")))?;
+    Ok(u64::from_ne_bytes(random))
 }

@@ -154,7 +154,7 @@ fn check_inputs(share: &Path, id: CaseId, case: &CaseInfo, set: SetId) -> Result
         .buffers
         .iter()
         .enumerate()
-        .filter(|(_, buffer)| buffer.role != BufferRole::Output && !buffer.is_scalar())
+        .filter(|(_, buffer)| buffer.role != BufferRole::Output && !buffer.is_scalar() && !buffer.is_empty())
         .peekable();
     if inputs.peek().is_none() {
         return Ok(());

@@ -153,8 +153,12 @@ impl HostProcess {
     ) -> Result<Self, JudgeError> {
         let end = Instant::now() + deadline;
         let door = Door::open(session.runtime())?;
-        let environment =
-            Environment { role, socket: door.path().to_owned(), share: session.share().to_owned() };
+        let environment = Environment {
+            role,
+            socket: door.path().to_owned(),
+            share: session.share().to_owned(),
+            sizes: session.sizes(),
+        };
 
         let mut command = Command::new(&program.program);
         command.args(&program.args).envs(program.envs.iter().map(|(name, value)| (name, value)));

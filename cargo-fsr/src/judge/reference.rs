@@ -46,9 +46,15 @@ impl Reference {
         }
     }
 
-    /// Queues the making of a set.
-    pub fn make_set(&mut self, case: CaseId, set: SetId, seed: u64) -> Result<(), JudgeError> {
-        self.enqueue(&Request::MakeSet { case, set, seed }, Queued::Set)
+    /// Queues the making of a set; `like` another one it differs from that in one element.
+    pub fn make_set(
+        &mut self,
+        case: CaseId,
+        set: SetId,
+        seed: u64,
+        like: Option<SetId>,
+    ) -> Result<(), JudgeError> {
+        self.enqueue(&Request::MakeSet { case, set, seed, like }, Queued::Set)
     }
 
     /// Queues the forgetting of a set.

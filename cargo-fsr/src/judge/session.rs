@@ -15,12 +15,13 @@ const SOCKET_ROOT: usize = 60;
 pub struct Session {
     runtime: Scratch,
     share: Scratch,
+    sizes: u64,
 }
 
 impl Session {
     /// Makes the folders. The bulk files go to the first of `roots` that exists and has `need` bytes to spare, else to
-    /// the last one.
-    pub fn create(roots: &[PathBuf], need: u64) -> io::Result<Self> {
+    /// the last one. `sizes` is handed to every process of the judge.
+    pub fn create(roots: &[PathBuf], need: u64, sizes: u64) -> io::Result<Self> {
         let temp = std::env::temp_dir();
         let short = if temp.as_os_str().len() <= SOCKET_ROOT { temp } else { PathBuf::from("/tmp") };
         let last = roots.last().map_or(short.as_path(), PathBuf::as_path);
@@ -31,7 +32,7 @@ impl Session {
         let share = Scratch::create(chosen).or_else(|_| Scratch::create(last))?;
         // Tests keep both below one root; a socket's path must stay short.
         let runtime_root = if last.as_os_str().len() <= SOCKET_ROOT { last } else { short.as_path() };
-        Ok(Self { runtime: Scratch::create(runtime_root)?, share })
+        Ok(Self { runtime: Scratch::create(runtime_root)?, share, sizes })
     }
 
     /// `/dev/shm` where it exists, then the temporary folder.
@@ -43,6 +44,11 @@ impl Session {
     /// Folder of the sockets.
     pub fn runtime(&self) -> &Path {
         self.runtime.path()
+    }
+
+    /// What the sizes of this run are drawn from.
+    pub fn sizes(&self) -> u64 {
+        self.sizes
     }
 
     /// Folder of the bulk files.
@@ -87,7 +93,7 @@ mod tests {
     #[test]
     fn nothing_is_left_behind() {
         let root = TempDir::new().unwrap();
-        let session = Session::create(&[root.path().to_owned()], 0).unwrap();
+        let session = Session::create(&[root.path().to_owned()], 0, 0).unwrap();
         assert_eq!(names(root.path()).len(), 2);
         drop(session);
         assert!(names(root.path()).is_empty());
@@ -97,7 +103,7 @@ mod tests {
     fn a_full_root_is_passed_over() {
         let (small, large) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let roots = [small.path().to_owned(), large.path().to_owned()];
-        let session = Session::create(&roots, u64::MAX).unwrap();
+        let session = Session::create(&roots, u64::MAX, 0).unwrap();
         assert!(session.share().starts_with(large.path()));
         assert!(!session.has_room(u64::MAX));
         assert!(session.has_room(1));

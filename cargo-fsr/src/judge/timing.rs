@@ -6,11 +6,12 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use fsr_protocol::{CaseId, CaseInfo, Dump};
+use fsr_protocol::{CaseId, CaseInfo, Dump, SetId};
 use rand::Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 
-use super::evidence::{Course, Place};
+use super::device::Shot;
+use super::evidence::{Course, Data, Place};
 use super::host::{HostJudge, SLOTS, Stop};
 use super::options::Sampling;
 use super::reference::Ticket;
@@ -37,7 +38,14 @@ impl HostJudge {
         let mut timings = vec![Timing { cases: Vec::new(), modelled }; contenders.len()];
         let timed: Vec<_> = (0..).zip(&bench.cases).filter(|(_, case)| case.timed).collect();
         for (passed, (id, case)) in timed.iter().enumerate() {
-            let place = Place { case, passed, cases: timed.len(), launches: 0, course: Course::Timing };
+            let place = Place {
+                case,
+                passed,
+                cases: timed.len(),
+                launches: 0,
+                data: Data::Other,
+                course: Course::Timing,
+            };
             let taken = self.time_case(contenders, *id, place);
             self.split.time = millis(began);
             match taken? {
@@ -91,7 +99,8 @@ impl HostJudge {
     ) -> Result<Vec<Vec<f64>>, Stop> {
         let sampling =
             if self.known()?.device.modelled { Sampling::modelled() } else { self.options.sampling };
-        let sets = self.pool().get(id as usize).cloned().unwrap_or_default();
+        let sets: Vec<SetId> =
+            self.pool().get(id as usize).map(|pool| pool.all().collect()).unwrap_or_default();
         let mut random = rand::rng();
         let mut samples = vec![Vec::new(); contenders.len()];
         let mut checks = Checks::default();
@@ -112,7 +121,8 @@ impl HostJudge {
                 if checked && checks.open.len() as u64 == SLOTS {
                     self.judge_oldest(&mut checks, place)?;
                 }
-                match self.launch(contenders[who], id, set, true, dump, place) {
+                let shot = Shot { set, flush: true, moved: false, dump };
+                match self.launch(contenders[who], id, shot, place) {
                     Ok(nanos) if !warm => samples[who].push(nanos),
                     Ok(_) => {}
                     Err(Stop::Candidate(failure)) if who > 0 => {

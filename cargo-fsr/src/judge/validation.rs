@@ -8,8 +8,9 @@ use std::time::Instant;
 use fsr_protocol::{CaseId, CaseInfo, Dump, SetId};
 use rand::seq::{IndexedRandom, SliceRandom};
 
-use super::evidence::{self, Course, Place};
-use super::host::{HostJudge, SLOTS, Stop};
+use super::device::Shot;
+use super::evidence::{self, Course, Data, Place};
+use super::host::{HostJudge, SLOTS, Sets, Stop};
 use super::reference::Ticket;
 use super::{CaseErrors, Executable, JudgeError, Split, Validation, Verdict};
 
@@ -27,19 +28,21 @@ impl HostJudge {
     pub(super) fn validate_on_fresh(&mut self, candidate: &Executable) -> Result<Verdict, JudgeError> {
         let cases = self.known()?.cases;
         let count = self.options.fresh.max(1);
-        let mut sets = Vec::new();
+        let mut sets: Vec<Sets> = Vec::new();
         for (id, case) in (0..).zip(&cases) {
             let count = if self.executes(id) { count } else { 0 };
             let made: Result<Vec<SetId>, JudgeError> =
                 (0..count).map(|_| self.make_set(id, &case.name, true)).collect();
-            sets.push(made?);
+            let made = made?;
+            let twins = self.make_twin(id, &case.name, &made, true)?;
+            sets.push(Sets { sets: made, twins });
         }
         self.referee()?.0.settle()?;
         let _turn = self.turn()?;
         let verdict = self.verdict(candidate, &cases, &sets);
         for (id, sets) in (0..).zip(&sets) {
-            for set in sets {
-                self.drop_set(id, *set)?;
+            for set in sets.all() {
+                self.drop_set(id, set)?;
             }
         }
         verdict
@@ -49,7 +52,7 @@ impl HostJudge {
         &mut self,
         candidate: &Executable,
         cases: &[CaseInfo],
-        sets: &[Vec<SetId>],
+        sets: &[Sets],
     ) -> Result<Verdict, JudgeError> {
         self.forget_finding();
         Ok(match self.twice(|judge| judge.examine(candidate, cases, sets))? {
@@ -62,7 +65,7 @@ impl HostJudge {
         &mut self,
         candidate: &Executable,
         cases: &[CaseInfo],
-        sets: &[Vec<SetId>],
+        sets: &[Sets],
     ) -> Result<Validation, Stop> {
         let began = Instant::now();
         self.split = Split::default();
@@ -80,6 +83,7 @@ impl HostJudge {
                 passed: errors.len(),
                 cases: self.extent(),
                 launches: 0,
+                data: Data::Other,
                 course: Course::Validation,
             };
             let examined = self.examine_case(candidate, id, sets, place);
@@ -93,15 +97,16 @@ impl HostJudge {
         &mut self,
         candidate: &Executable,
         id: CaseId,
-        sets: &[SetId],
+        sets: &Sets,
         place: Place<'_>,
     ) -> Result<CaseErrors, Stop> {
         let mut errors = CaseErrors { case: place.case.name.clone(), max_abs: 0.0, max_rel: 0.0 };
         let mut open: Option<(Ticket, Place<'_>)> = None;
-        for (slot, set) in (0..).zip(course(sets)) {
-            let place = Place { launches: slot as usize, ..place };
+        for (slot, (set, data)) in (0..).zip(course(sets)) {
+            let place = Place { launches: slot as usize, data, ..place };
             let dump = Dump { slot: slot % SLOTS, inputs: true };
-            let launched = self.launch(candidate, id, set, false, Some(dump), place);
+            let shot = Shot { set, flush: false, moved: data == Data::Moved, dump: Some(dump) };
+            let launched = self.launch(candidate, id, shot, place);
             // What the launch before it computed comes first, whatever became of this one.
             if let Some((ticket, place)) = open.take() {
                 self.judge(ticket, place, &mut errors)?;
@@ -136,13 +141,20 @@ impl HostJudge {
     }
 }
 
-/// Every set once, in an order that nobody knows, and one of the earlier ones again.
-fn course(sets: &[SetId]) -> Vec<SetId> {
+/// Every set once, in an order that nobody knows; after one of them its twin; and last one of the earlier ones again,
+/// elsewhere in memory.
+fn course(Sets { sets, twins }: &Sets) -> Vec<(SetId, Data)> {
     let mut random = rand::rng();
-    let mut course = sets.to_vec();
-    course.shuffle(&mut random);
-    let earlier = course.len().saturating_sub(1).max(1);
-    course.extend(course[..earlier.min(course.len())].choose(&mut random).copied());
+    let mut order = sets.clone();
+    order.shuffle(&mut random);
+    let earlier = order.len().saturating_sub(1).max(1).min(order.len());
+    let again = order[..earlier].choose(&mut random).copied();
+    let mut course = Vec::new();
+    for set in order {
+        course.push((set, Data::Other));
+        course.extend(twins.filter(|(one, _)| *one == set).map(|(_, twin)| (twin, Data::OneChanged)));
+    }
+    course.extend(again.map(|set| (set, Data::Moved)));
     course
 }
 
@@ -157,13 +169,16 @@ mod tests {
     #[test]
     fn a_course_visits_every_set_and_returns_to_one() {
         for _ in 0..50 {
-            let course = course(&[1, 2, 3]);
-            let mut once = course[..3].to_vec();
+            let course = course(&Sets { sets: vec![1, 2, 3], twins: Some((2, 9)) });
+            let mut once: Vec<SetId> = course[..4].iter().map(|(set, _)| *set).collect();
+            let two = once.iter().position(|set| *set == 2).unwrap();
+            assert_eq!(course[two + 1], (9, Data::OneChanged), "a twin follows its set");
             once.sort();
-            assert_eq!(once, [1, 2, 3]);
-            assert_eq!(course.len(), 4);
-            assert_ne!(course[2], course[3], "the same data twice in a row shows nothing");
+            assert_eq!(once, [1, 2, 3, 9]);
+            assert_eq!((course.len(), course[4].1), (5, Data::Moved));
+            assert_ne!(course[3].0, course[4].0, "the same data twice in a row shows nothing");
         }
-        assert_eq!(course(&[7]), [7, 7]);
+        let only = Sets { sets: vec![7], twins: None };
+        assert_eq!(course(&only), [(7, Data::Other), (7, Data::Moved)]);
     }
 }

@@ -90,6 +90,7 @@ fn case(name: &str, n: u64, timed: bool) -> CaseInfo {
         name: name.to_owned(),
         dims: vec![("n".to_owned(), n)],
         timed,
+        drawn: false,
         buffers: vec![buffer("x", BufferRole::Input), buffer("y", BufferRole::InOut)],
         work_bytes: 12 * n,
         work_flops: 2 * n,

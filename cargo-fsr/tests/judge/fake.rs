@@ -61,6 +61,7 @@ fn host() {
             modules: BTreeMap::new(),
             sets: BTreeMap::new(),
             first: BTreeMap::new(),
+            known: BTreeMap::new(),
         }
         .serve(channel),
     }
@@ -85,6 +86,7 @@ fn description(behaviour: &str, role: Role) -> Description {
             name: format!("n={n}"),
             dims: vec![("n".to_owned(), n)],
             timed,
+            drawn: false,
             buffers: vec![buffer("x", BufferRole::Input), buffer("y", BufferRole::Output)],
             work_bytes: 8 * n,
             work_flops: 2 * n,
@@ -146,7 +148,7 @@ impl Reference {
     fn answer(&mut self, request: Request) -> Reply {
         match request {
             Request::Describe => Reply::Description(description(&self.behaviour, Role::Reference)),
-            Request::MakeSet { case, set, seed } => {
+            Request::MakeSet { case, set, seed, like } => {
                 if self.behaviour == "nan" {
                     return Reply::Failed(HostError::HostCode {
                         message: "case `n=7`: the reference of output `y` holds NaN at [3]".to_owned(),
@@ -154,7 +156,7 @@ impl Reference {
                 }
                 let n = description(&self.behaviour, Role::Reference).cases[case as usize].buffers[0].len();
                 let mut state = seed;
-                let x: Vec<f32> = (0..n)
+                let mut x: Vec<f32> = (0..n)
                     .map(|_| {
                         state = state
                             .wrapping_mul(6_364_136_223_846_793_005)
@@ -162,6 +164,10 @@ impl Reference {
                         if self.behaviour == "zeros" { 0.0 } else { (state >> 40) as f32 / 1000.0 }
                     })
                     .collect();
+                if let Some(like) = like {
+                    x = self.sets[&(case, like)].clone();
+                    x[n as usize / 2] += 1.0;
+                }
                 write_floats(files::input(&self.share, case, set, 0), &x);
                 self.sets.insert((case, set), x);
                 Reply::SetMade { seconds: 0.0 }
@@ -221,6 +227,8 @@ struct Device {
     sets: BTreeMap<(CaseId, SetId), Vec<f32>>,
     /// The first result of each module and case: what a kernel that caches by address would return.
     first: BTreeMap<(ModuleId, CaseId), Vec<f32>>,
+    /// The same by the ends of the input: what one that caches by a fingerprint would return.
+    known: BTreeMap<(ModuleId, CaseId, u32), Vec<f32>>,
 }
 
 impl Device {
@@ -290,7 +298,7 @@ impl Device {
             Request::Calibrate { bytes, samples } => {
                 Reply::Calibrated { nanos: vec![bytes as f64; samples as usize] }
             }
-            Request::Launch { module, case, set, dump, .. } => {
+            Request::Launch { module, case, set, dump, moved, .. } => {
                 let (does, launches) = self.modules.get_mut(&module).expect("a loaded module");
                 *launches += 1;
                 let launches = *launches;
@@ -306,6 +314,11 @@ impl Device {
                     "last-is-wrong" => *y.last_mut().unwrap() += 1.0,
                     "prime-is-wrong" if case == 2 => y[12] = f32::NAN,
                     "caches" => y = self.first.entry((module, case)).or_insert(y).clone(),
+                    "fingerprints" => {
+                        let ends = (module, case, x[0].to_bits() ^ x[x.len() - 1].to_bits());
+                        y = self.known.entry(ends).or_insert(y).clone();
+                    }
+                    "stays" if moved => y.fill(0.0),
                     "wears-out" if launches > 15 => y[0] = 0.0,
                     "wears-out-and-hangs" if launches > 5 => {
                         y[0] = 0.0;

@@ -72,7 +72,7 @@ fn it_panics() {
 #[test]
 fn it_is_of_another_version() {
     insta::assert_snapshot!(error("other-version"), @r#"
-    fault in the host launch code: `fake` and this cargo-fsr do not understand each other: its fsr-host 9.9.9 speaks protocol 3, wanted is protocol 2; use the fsr-host of version 0.1.0 in the host target, or the cargo-fsr of its version
+    fault in the host launch code: `fake` and this cargo-fsr do not understand each other: its fsr-host 9.9.9 speaks protocol 4, wanted is protocol 3; use the fsr-host of version 0.1.0 in the host target, or the cargo-fsr of its version
     "#);
 }
 

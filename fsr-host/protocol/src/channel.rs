@@ -17,6 +17,7 @@ type Stream = std::net::TcpStream;
 const ROLE: &str = "FSR_HOST_ROLE";
 const SOCKET: &str = "FSR_HOST_SOCKET";
 const SHARE: &str = "FSR_HOST_SHARE";
+const SIZES: &str = "FSR_HOST_SIZES";
 
 /// What `cargo fsr` puts into the environment of a host process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct Environment {
     pub socket: PathBuf,
     /// Folder of the bulk files.
     pub share: PathBuf,
+    /// What sizes that nobody knows beforehand are drawn from; the same for both processes of a run.
+    pub sizes: u64,
 }
 
 impl Environment {
@@ -39,16 +42,23 @@ impl Environment {
             _ => return Err(ChannelError::Environment(ROLE)),
         };
         let path = |name| std::env::var_os(name).map(PathBuf::from).ok_or(ChannelError::Environment(name));
-        Ok(Some(Self { role, socket: path(SOCKET)?, share: path(SHARE)? }))
+        let sizes = std::env::var(SIZES).ok().and_then(|sizes| sizes.parse().ok());
+        let sizes = sizes.ok_or(ChannelError::Environment(SIZES))?;
+        Ok(Some(Self { role, socket: path(SOCKET)?, share: path(SHARE)?, sizes }))
     }
 
     /// The variables to set on the child.
-    pub fn variables(&self) -> [(&'static str, OsString); 3] {
+    pub fn variables(&self) -> [(&'static str, OsString); 4] {
         let role = match self.role {
             Role::Device => "device",
             Role::Reference => "reference",
         };
-        [(ROLE, role.into()), (SOCKET, self.socket.clone().into()), (SHARE, self.share.clone().into())]
+        [
+            (ROLE, role.into()),
+            (SOCKET, self.socket.clone().into()),
+            (SHARE, self.share.clone().into()),
+            (SIZES, self.sizes.to_string().into()),
+        ]
     }
 }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Counted up when a message changes meaning; both sides refuse another version than their own.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// How many distributions the inputs of a set are drawn from, by the remainder of the set's seed.
-pub const MIXED_DISTRIBUTIONS: u64 = 6;
+pub const MIXED_DISTRIBUTIONS: u64 = 8;
 
 /// Which half of the work a host process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +60,9 @@ pub enum Request {
         /// Everything random in the set comes from this. Its remainder modulo [`MIXED_DISTRIBUTIONS`] picks the
         /// distributions of the inputs, so a pool whose seeds have different remainders covers more of them.
         seed: u64,
+        /// Another set of the case: the new one is its copy, but for one element of one input, which is drawn anew.
+        #[serde(default)]
+        like: Option<SetId>,
     },
     /// Reference: compares the dumped buffers of one launch with the reference. Answered by [`Reply::Compared`].
     Compare {
@@ -119,6 +122,9 @@ pub enum Request {
         set: SetId,
         /// Whether to flush the L2 between placing inputs and launching, as a timed launch needs.
         flush: bool,
+        /// Whether the buffers of this launch lie at addresses of their own, where no launch had any before.
+        #[serde(default)]
+        moved: bool,
         /// What to write to the shared folder afterwards.
         dump: Option<Dump>,
     },
@@ -217,6 +223,9 @@ pub struct CaseInfo {
     pub dims: Vec<(String, u64)>,
     /// Whether this size is timed, or only validated.
     pub timed: bool,
+    /// Whether this size was drawn for this run: nobody who wrote a kernel can have seen it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub drawn: bool,
     /// Buffers in declaration order.
     pub buffers: Vec<BufferInfo>,
     /// Bytes that any correct kernel must move between device memory and the chip.

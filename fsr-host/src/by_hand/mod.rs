@@ -169,7 +169,7 @@ impl Bench<'_, '_> {
         // Each set draws from another distribution.
         let seed = seed / MIXED_DISTRIBUTIONS * MIXED_DISTRIBUTIONS;
         for set in 0..sets as SetId {
-            self.reference.make_set(case, set, seed.wrapping_add(set))?;
+            self.reference.make_set(case, set, seed.wrapping_add(set), None)?;
             self.device.answer(Request::Upload { case, set })?;
             let shown = match self.launch_and_compare(case, set, true) {
                 Ok(shown) => shown,
@@ -198,7 +198,7 @@ impl Bench<'_, '_> {
 
     fn launch_and_compare(&mut self, case: CaseId, set: SetId, inputs: bool) -> Result<Shown, HostError> {
         let dump = Some(Dump { slot: 0, inputs });
-        let launch = Request::Launch { module: MODULE, case, set, flush: true, dump };
+        let launch = Request::Launch { module: MODULE, case, set, flush: true, moved: false, dump };
         let Reply::Launched { nanos, redzones, .. } = self.device.answer(launch)? else {
             return Err(HostError::Protocol { message: "a launch is answered by its times".to_owned() });
         };

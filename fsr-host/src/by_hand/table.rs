@@ -184,6 +184,7 @@ mod tests {
             name: "rows=8192 cols=8192".into(),
             dims: vec![("rows".into(), 8192), ("cols".into(), 8192)],
             timed: true,
+            drawn: false,
             buffers: vec![BufferInfo {
                 name: "output".into(),
                 role: BufferRole::Output,

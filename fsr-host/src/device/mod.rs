@@ -95,9 +95,9 @@ impl<'p> Device<'p> {
                 Ok(Reply::Done)
             }
             Request::Upload { case, set } => self.opened()?.upload(case, set).map(|()| Reply::Done),
-            Request::Launch { module, case, set, flush, dump } => {
+            Request::Launch { module, case, set, flush, moved, dump } => {
                 let Launched { nanos, wall_nanos, redzones } =
-                    self.opened()?.launch(module, case, set, flush, dump)?;
+                    self.opened()?.launch(module, case, set, flush, moved, dump)?;
                 Ok(Reply::Launched { nanos, wall_nanos, redzones })
             }
             Request::Calibrate { bytes, samples } => {
@@ -184,7 +184,7 @@ impl Opened<'_> {
                 let file = Mapped::open(&path, info.bytes()).map_err(io)?;
                 if info.is_scalar() {
                     scalar = Some(file.bytes().to_vec());
-                } else {
+                } else if !info.is_empty() {
                     let memory = self.context.allocate(file.bytes().len()).map_err(harness)?;
                     self.context.upload(file.bytes(), &memory).map_err(harness)?;
                     pristine = Some(memory);
@@ -203,6 +203,7 @@ impl Opened<'_> {
         id: CaseId,
         set: SetId,
         flush: bool,
+        moved: bool,
         dump: Option<Dump>,
     ) -> Result<Launched, HostError> {
         let case = self.program.case(id)?;
@@ -211,12 +212,14 @@ impl Opened<'_> {
         let set = self.sets.get(&(id, set)).ok_or_else(|| protocol(format!("set {set} is not uploaded")))?;
         let infos: &[BufferInfo] = &case.info.buffers;
         let context = &self.context;
-        let workspace = match self.workspaces.entry(id) {
-            Entry::Occupied(workspace) => workspace.into_mut(),
-            Entry::Vacant(place) => {
-                let made = Workspace::allocate(context, infos, self.checked).map_err(harness)?;
-                place.insert(made)
-            }
+        // The usual buffers stay in place meanwhile, so that these cannot get their addresses. Where memory is short,
+        // the usual ones have to do.
+        let allocate = || Workspace::allocate(context, infos, self.checked);
+        let mut elsewhere = moved.then(allocate).and_then(Result::ok);
+        let workspace = match (&mut elsewhere, self.workspaces.entry(id)) {
+            (Some(elsewhere), _) => elsewhere,
+            (None, Entry::Occupied(workspace)) => workspace.into_mut(),
+            (None, Entry::Vacant(place)) => place.insert(allocate().map_err(harness)?),
         };
         workspace.prepare(context, infos, &set.pristine).map_err(harness)?;
         if flush {

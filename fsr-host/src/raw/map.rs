@@ -61,7 +61,11 @@ impl MappedMut {
             file.set_len(len).map_err(fail)?;
         }
         #[cfg(target_os = "linux")]
-        match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, len) {
+        match if len == 0 {
+            Ok(())
+        } else {
+            rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, len)
+        } {
             // Not every file system can reserve; the bus error then remains possible.
             Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
             Err(error) => return Err(fail(error.into())),

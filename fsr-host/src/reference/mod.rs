@@ -33,6 +33,8 @@ pub(crate) struct Reference<'p> {
 
 /// One set of inputs and what a correct kernel makes of it.
 struct Set {
+    /// What its inputs were made from.
+    seed: u64,
     /// One a buffer; `None` for pure outputs.
     inputs: Vec<Option<MappedMut>>,
     /// One a buffer; `None` for inputs.
@@ -48,9 +50,9 @@ impl<'p> Reference<'p> {
     pub(crate) fn answer(&mut self, request: Request) -> Result<Reply, HostError> {
         match request {
             Request::Describe => self.program.description().map(Reply::Description),
-            Request::MakeSet { case, set, seed } => {
+            Request::MakeSet { case, set, seed, like } => {
                 let start = Instant::now();
-                self.make_set(case, set, seed)?;
+                self.make_set(case, set, seed, like)?;
                 Ok(Reply::SetMade { seconds: start.elapsed().as_secs_f64() })
             }
             Request::Compare { case, set, dump, inputs, tolerance } => {
@@ -65,14 +67,30 @@ impl<'p> Reference<'p> {
         }
     }
 
-    pub(crate) fn make_set(&mut self, id: CaseId, set: SetId, seed: u64) -> Result<(), HostError> {
+    /// Makes a set from a seed. `like` another set it is that one with one element drawn anew.
+    pub(crate) fn make_set(
+        &mut self,
+        id: CaseId,
+        set: SetId,
+        seed: u64,
+        like: Option<SetId>,
+    ) -> Result<(), HostError> {
         let case = self.program.case(id)?;
         if self.sets.contains_key(&(id, set)) {
             return Err(HostError::Protocol { message: format!("set {set} of case {id} exists already") });
         }
-        let made = guarded(|| self.inputs(case, id, set, seed))??;
+        let original = match like {
+            None => seed,
+            Some(like) => self.sets.get(&(id, like)).map(|set| set.seed).ok_or_else(|| {
+                HostError::Protocol { message: format!("there is no set {like} of case {id}") }
+            })?,
+        };
+        let mut made = guarded(|| self.inputs(case, id, set, original))??;
+        if like.is_some() {
+            guarded(|| case.change_one(&mut made, original, seed))?;
+        }
         let expected = guarded(|| reference(case, &made))??;
-        self.sets.insert((id, set), Set { inputs: made, expected });
+        self.sets.insert((id, set), Set { seed: original, inputs: made, expected });
         Ok(())
     }
 
@@ -97,7 +115,7 @@ impl<'p> Reference<'p> {
         tolerance: Option<Tolerance>,
     ) -> Result<Comparison, HostError> {
         let case = self.program.case(id)?;
-        let Set { inputs: initial, expected } = self
+        let Set { inputs: initial, expected, .. } = self
             .sets
             .get(&(id, set))
             .ok_or_else(|| HostError::Protocol { message: format!("there is no set {set} of case {id}") })?;

@@ -30,7 +30,7 @@ impl Session {
         let folder = share.path().to_owned();
         let (ours, theirs) = UnixStream::pair().unwrap();
         let thread = std::thread::spawn(move || {
-            let program = Program::declare("k", &dims, &sizes, &[], declare);
+            let program = Program::declare("k", &dims, &sizes, &[], &[], declare);
             let mut reference = Reference::new(&program, folder);
             let mut channel = Channel::new(theirs).unwrap();
             serve(&mut channel, Role::Reference, |request| reference.answer(request)).unwrap();
@@ -61,7 +61,7 @@ impl Session {
     }
 
     fn make(&mut self, seed: u64) {
-        let made = self.ask(Request::MakeSet { case: 0, set: 0, seed });
+        let made = self.ask(Request::MakeSet { case: 0, set: 0, seed, like: None });
         assert!(matches!(made, Reply::SetMade { .. }), "{made:?}");
     }
 
@@ -218,21 +218,21 @@ fn requests_that_cannot_be_are_answered_and_the_session_goes_on() {
     let mut session = Session::start(["n"], vec![[64]], scale);
     let wrong = [
         Request::Open { ordinal: 0 },
-        Request::MakeSet { case: 9, set: 0, seed: 0 },
+        Request::MakeSet { case: 9, set: 0, seed: 0, like: None },
         Request::Compare { case: 0, set: 7, dump: 0, inputs: false, tolerance: None },
     ];
     for request in wrong {
         assert!(matches!(session.ask(request), Reply::Failed(HostError::Protocol { .. })));
     }
     session.make(1);
-    let again = session.ask(Request::MakeSet { case: 0, set: 0, seed: 0 });
+    let again = session.ask(Request::MakeSet { case: 0, set: 0, seed: 0, like: None });
     assert!(matches!(again, Reply::Failed(HostError::Protocol { .. })));
 }
 
 /// The fault that declaring, or making one set, shows.
 fn fault(declare: impl Fn(&mut Case, [usize; 1]) + Send + 'static) -> String {
     let mut session = Session::start(["n"], vec![[4]], declare);
-    session.fault(Request::MakeSet { case: 0, set: 0, seed: 0 })
+    session.fault(Request::MakeSet { case: 0, set: 0, seed: 0, like: None })
 }
 
 #[test]
@@ -354,4 +354,46 @@ fn every_dtype_travels() {
     one::<u16>(Dtype::U16);
     one::<u32>(Dtype::U32);
     one::<u64>(Dtype::U64);
+}
+
+#[test]
+fn a_set_like_another_differs_in_one_element() {
+    let mut session = Session::start(["n"], vec![[1021]], scale);
+    session.make(5);
+    let like = |set, seed| Request::MakeSet { case: 0, set, seed, like: Some(0) };
+    let mut changed = std::collections::BTreeSet::new();
+    for set in 1..20 {
+        assert!(matches!(session.ask(like(set, 1000 + set)), Reply::SetMade { .. }));
+        let differs = |buffer| {
+            let twin = read(&files::input(session.share.path(), 0, set, buffer));
+            let pairs = session.input(buffer).into_iter().zip(twin).enumerate();
+            pairs.filter(|(_, (old, new))| old != new).map(|(at, _)| (buffer, at)).collect::<Vec<_>>()
+        };
+        let all: Vec<(usize, usize)> = [0, 1, 3].into_iter().flat_map(differs).collect();
+        assert_eq!(all.len(), 1, "one element of the inputs, and never the scalar: {all:?}");
+        changed.extend(all);
+    }
+    assert!(changed.len() > 10 && changed.iter().any(|(buffer, _)| *buffer == 3), "{changed:?}");
+
+    // Its reference is its own.
+    session.dump(2, &scaled(&session, 0));
+    session.dump(3, &scaled(&session, 3));
+    let compare = Request::Compare { case: 0, set: 1, dump: 3, inputs: false, tolerance: None };
+    let Reply::Compared(comparison) = session.ask(compare) else { panic!("no comparison") };
+    assert_eq!(comparison.outputs.iter().map(|output| output.mismatches).sum::<u64>(), 1);
+    assert!(matches!(
+        session.ask(Request::MakeSet { case: 0, set: 90, seed: 1, like: Some(80) }),
+        Reply::Failed(_)
+    ));
+}
+
+#[test]
+fn a_size_of_zero_is_a_case_without_elements() {
+    let mut session = Session::start(["n"], vec![[0]], scale);
+    session.make(1);
+    session.dump(2, &[]);
+    session.dump(3, &[]);
+    session.dump(0, &[]);
+    let comparison = session.compare(true);
+    assert!(comparison.is_match() && comparison.outputs.iter().all(|output| output.elements == 0));
 }

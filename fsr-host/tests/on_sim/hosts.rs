@@ -62,7 +62,7 @@ impl Process {
     fn start(role: Role, share: &Path, driver: &Path, settings: &[(&str, &str)]) -> Self {
         let socket = share.join(format!("{role:?}.sock"));
         let listener = UnixListener::bind(&socket).unwrap();
-        let environment = Environment { role, socket, share: share.to_owned() };
+        let environment = Environment { role, socket, share: share.to_owned(), sizes: 7 };
         let mut command = host_program(driver);
         command
             .envs(environment.variables())
@@ -134,7 +134,7 @@ impl Hosts {
             other => panic!("{other:?}"),
         }
         for set in 0..2 {
-            let made = hosts.reference(Request::MakeSet { case: CASE, set, seed: 60 + set });
+            let made = hosts.reference(Request::MakeSet { case: CASE, set, seed: 60 + set, like: None });
             assert!(matches!(made, Reply::SetMade { .. }), "{made:?}");
             let uploaded = hosts.device(Request::Upload { case: CASE, set });
             assert!(matches!(uploaded, Reply::Done), "{uploaded:?}");
@@ -162,14 +162,25 @@ impl Hosts {
 
     /// Launches with everything dumped, and compares.
     pub fn launch(&mut self, module: ModuleId, set: SetId) -> Result<Launched, HostError> {
+        self.launch_case(module, CASE, set, false)
+    }
+
+    /// The same with a case, and at other addresses than usual if `moved`.
+    pub fn launch_case(
+        &mut self,
+        module: ModuleId,
+        case: u32,
+        set: SetId,
+        moved: bool,
+    ) -> Result<Launched, HostError> {
         let dump = Some(Dump { slot: 0, inputs: true });
         let (nanos, redzones) =
-            match self.device(Request::Launch { module, case: CASE, set, flush: true, dump }) {
+            match self.device(Request::Launch { module, case, set, flush: true, moved, dump }) {
                 Reply::Launched { nanos, redzones, .. } => (nanos, redzones),
                 Reply::Failed(error) => return Err(error),
                 other => panic!("{other:?}"),
             };
-        let compare = Request::Compare { case: CASE, set, dump: 0, inputs: true, tolerance: None };
+        let compare = Request::Compare { case, set, dump: 0, inputs: true, tolerance: None };
         match self.reference(compare) {
             Reply::Compared(comparison) => Ok(Launched { nanos, redzones, comparison }),
             other => panic!("{other:?}"),

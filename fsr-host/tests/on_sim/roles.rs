@@ -19,6 +19,38 @@ fn a_right_kernel_is_right_in_every_launch() {
 }
 
 #[test]
+fn buffers_elsewhere_hold_the_same() {
+    let mut hosts = Hosts::start();
+    hosts.load(1, "right", 64);
+    for moved in [true, false, true] {
+        let launched = hosts.launch_case(1, CASE, 1, moved).unwrap();
+        assert!(launched.comparison.is_match(), "{:?}", launched.comparison);
+    }
+}
+
+#[test]
+fn both_draw_the_same_sizes_and_nothing_to_do_is_done() {
+    let mut hosts = Hosts::start();
+    let mut cases = |role: fn(&mut Hosts, Request) -> Reply| match role(&mut hosts, Request::Describe) {
+        Reply::Description(description) => description.cases,
+        other => panic!("{other:?}"),
+    };
+    let all = cases(Hosts::device);
+    assert_eq!(all, cases(Hosts::reference));
+    let drawn: Vec<(u32, u64)> =
+        (0..).zip(&all).filter(|(_, case)| case.drawn).map(|(id, case)| (id, case.dims[0].1)).collect();
+    assert_eq!(drawn.len(), 4);
+    assert!(drawn.iter().any(|(_, n)| *n == 0), "{drawn:?}");
+    hosts.load(1, "right", 64);
+    for (case, n) in drawn {
+        hosts.reference(Request::MakeSet { case, set: 0, seed: 1, like: None });
+        assert!(matches!(hosts.device(Request::Upload { case, set: 0 }), Reply::Done));
+        let launched = hosts.launch_case(1, case, 0, false).unwrap();
+        assert!(launched.comparison.is_match(), "n={n}: {:?}", launched.comparison);
+    }
+}
+
+#[test]
 fn a_kernel_that_does_nothing_leaves_the_poison() {
     let launched = Hosts::start().try_kernel("lazy").unwrap();
     let y = &launched.comparison.outputs[0];

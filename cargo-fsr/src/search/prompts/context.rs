@@ -206,7 +206,7 @@ pub fn base(brief: &Brief, bench: &Bench, view: View) -> Context {
             .collect(),
         device: device(&bench.device, view),
         cases: bench.cases.iter().filter(|case| case.timed).map(case).collect(),
-        hidden_cases: bench.cases.iter().filter(|case| !case.timed).count(),
+        hidden_cases: bench.cases.iter().filter(|case| !case.timed && !case.drawn).count(),
         round: 0,
         slot: 0,
         direction: None,
