@@ -279,7 +279,9 @@ fn stored_kernels_of_the_example_crate_execute() {
         let folder = kernel.unwrap();
         let name = folder.file_name().into_string().unwrap();
         for arch in ["sm_80", "sm_90"] {
-            let Ok(text) = std::fs::read_to_string(folder.path().join(format!("{arch}.ptx"))) else { continue };
+            let Ok(text) = std::fs::read_to_string(folder.path().join(format!("{arch}.ptx"))) else {
+                continue;
+            };
             let bench = Bench::new(Level::Full);
             let f = bench.compile(&text, &name);
             assert_eq!(f.unsupported(), [], "{name} {arch}");

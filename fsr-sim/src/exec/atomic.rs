@@ -1,7 +1,7 @@
 //! `atom` and `red`: one lane after the other, in the order of lanes; between blocks through the host's atomics.
 
 use super::half;
-use super::memory::{resolve, sectors};
+use super::memory::{Run, resolve, sectors};
 use super::race::Touch;
 use super::{Exec, Trap, lanes};
 use crate::check::FaultKind;
@@ -251,12 +251,25 @@ pub(crate) fn atomic(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     if x.launch.level == crate::check::Level::Full {
         for (space, mask, window) in super::memory::windows(&addresses, m) {
             let shared = space == Space::Shared || i.aux >> 17 & 3 == 1;
-            let inner = addresses.map(|a| a.wrapping_sub(window));
-            let touch = Touch { addresses: &inner, mask, size: bytes, write: true, strong: true };
+            let run = |base, mask| Run::wide(&addresses, 0, base, mask, bytes);
             match space {
                 _ if mask == 0 => {}
-                _ if shared => x.race_shared(&touch, |_, _| false)?,
-                Space::Global => x.race_global(&touch, |_, _| false)?,
+                _ if shared => {
+                    let touch = Touch { run: &run(window, mask), write: true, strong: true };
+                    x.race_shared(&touch, |_, _| false)?;
+                }
+                Space::Global => {
+                    let mut left = mask;
+                    while left != 0 {
+                        // Lanes whose addresses lie within 2^31 bytes.
+                        let near = addresses[left.trailing_zeros() as usize & 31] >> 31;
+                        let here = lanes(left).filter(|&l| addresses[l] >> 31 == near);
+                        let here = here.fold(0, |mask, l| mask | 1 << l);
+                        left &= !here;
+                        let touch = Touch { run: &run(near << 31, here), write: true, strong: true };
+                        x.race_global(&touch, near << 31, |_, _| false)?;
+                    }
+                }
                 _ => {}
             }
         }

@@ -4,6 +4,7 @@
 //! for. Reads of what was not waited for are seen as races only.
 
 use super::mbarrier;
+use super::memory::Run;
 use super::race::Touch;
 use super::{Exec, Trap, lanes};
 use crate::check::{FaultKind, Level};
@@ -87,8 +88,8 @@ fn piece(x: &mut Exec<'_>, lane: usize, shared: u64, global: u64, to_global: boo
     let Some(buffer) = x.launch.memory.find(global) else { return Ok(()) };
     let offset = global - buffer.base;
     let full = x.launch.level == Level::Full;
-    let (at_shared, at_global) = ([shared; 32], [global; 32]);
-    let mask = 1 << lane;
+    let run = |address, base| Run::wide(&[address; 32], 0, base, 1 << lane, PIECE);
+    let shared_run = run(shared, 0);
     for word in 0..u64::from(PIECE / 4) {
         if to_global {
             buffer.store(offset + 4 * word, 4, x.block.shared.load(shared + 4 * word, 4));
@@ -98,7 +99,7 @@ fn piece(x: &mut Exec<'_>, lane: usize, shared: u64, global: u64, to_global: boo
     }
     if to_global {
         if full {
-            x.check_shared_read(&at_shared, mask, PIECE, false)?;
+            x.check_shared_read(&shared_run, false)?;
         }
         buffer.mark(offset, PIECE.into());
     } else if full {
@@ -106,11 +107,11 @@ fn piece(x: &mut Exec<'_>, lane: usize, shared: u64, global: u64, to_global: boo
             let kind = FaultKind::Uninitialised;
             x.raise(x.access_trap(kind, lane as u32, Space::Global, global, PIECE.into(), false))?;
         }
-        x.check_shared_write(&at_shared, mask, PIECE, false, |_, _| false)?;
+        x.check_shared_write(&shared_run, false, |_, _| false)?;
     }
     if full {
-        let touch = Touch { addresses: &at_global, mask, size: PIECE, write: to_global, strong: false };
-        x.race_global(&touch, |_, _| false)?;
+        let touch = Touch { run: &run(global, global), write: to_global, strong: false };
+        x.race_global(&touch, global, |_, _| false)?;
     }
     Ok(())
 }

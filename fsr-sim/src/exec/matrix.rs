@@ -4,7 +4,7 @@
 //! sums in another order and precision. A `wmma` fragment's layout is opaque in PTX: here it is each type's own, used
 //! by `load`, `mma` and `store` alike.
 
-use super::memory::{lane_load, lane_store};
+use super::memory::{Run, lane_load, lane_store};
 use super::soft::{bf16_to_f32, f16_to_f32};
 use super::{Exec, Trap, soft};
 use crate::parse::Space;
@@ -484,14 +484,15 @@ fn matrix_checks(
         }
     }
     let inner = addresses.map(|a| super::memory::resolve(space, a).1);
+    let run = Run::wide(&inner, 0, 0, mask, 16);
     if x.launch.level == crate::check::Level::Full {
         if write {
-            x.check_shared_write(&inner, mask, 16, false, |_, _| false)?;
+            x.check_shared_write(&run, false, |_, _| false)?;
         } else {
-            x.check_shared_read(&inner, mask, 16, false)?;
+            x.check_shared_read(&run, false)?;
         }
     }
-    x.count_shared(&inner, mask, 16);
+    x.count_run(&run);
     Ok(())
 }
 

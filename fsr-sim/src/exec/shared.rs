@@ -79,10 +79,6 @@ impl Shared {
         }
     }
 
-    pub fn words(&self) -> usize {
-        self.words.len()
-    }
-
     #[inline(always)]
     pub fn fits(&self, offset: u64, size: u32) -> bool {
         offset <= u64::from(self.bytes) && u64::from(self.bytes) - offset >= u64::from(size)

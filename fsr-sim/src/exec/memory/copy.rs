@@ -1,6 +1,6 @@
 //! `cp.async`: copies from global to shared memory.
 
-use super::{At, Shape, sectors};
+use super::{At, Run, Shape, sectors};
 use crate::check::FaultKind;
 use crate::exec::{Exec, Trap, lanes};
 use crate::parse::Space;
@@ -48,7 +48,7 @@ pub(crate) fn copy_async(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap>
         }
     }
     if x.full() {
-        x.check_shared_write(&to, m, size, false, |_, _| false)?;
+        x.check_shared_write(&Run::wide(&to, 0, 0, m, size), false, |_, _| false)?;
         for lane in lanes(m) {
             x.block.copies.issue(x.warp.index, to[lane], size);
         }

@@ -124,40 +124,21 @@ impl Place for Global {
     }
 
     fn judge_load(x: &mut Exec<'_>, _: &Inst, at: At<'_>, span: &Span<'_>) -> Result<(), Trap> {
-        let At { addresses, mask, .. } = at;
-        let size = at.size();
-        if !matches!(span, Span::One(buffer, _) if buffer.complete()) {
-            for lane in lanes(mask) {
-                if let Some((buffer, offset)) = span.at(lane, addresses[lane])
-                    && buffer.unwritten(offset, size.into()).is_some()
-                {
-                    let (kind, address) = (FaultKind::Uninitialised, addresses[lane]);
-                    x.raise(x.access_trap(kind, lane as u32, Space::Global, address, size.into(), false))?;
-                }
+        match span {
+            Span::One(buffer, run) => x.judge_global_load(buffer, buffer.base, run, at.shape.strong),
+            Span::Many(buffers) => {
+                runs(at, buffers, |buffer, base, run| x.judge_global_load(buffer, base, run, at.shape.strong))
             }
         }
-        let touch = Touch { addresses, mask, size, write: false, strong: at.shape.strong };
-        x.race_global(&touch, |_, _| false)
     }
 
     fn judge_store(x: &mut Exec<'_>, i: &Inst, at: At<'_>, span: &Span<'_>) -> Result<(), Trap> {
-        let At { addresses, mask, .. } = at;
-        let size = at.size();
         match span {
-            Span::One(buffer, _) if buffer.complete() => {}
-            Span::One(buffer, run) if run.contiguous() => {
-                buffer.mark(run.least.into(), u64::from(size) * 32);
-            }
-            _ => {
-                for lane in lanes(mask) {
-                    if let Some((buffer, offset)) = span.at(lane, addresses[lane]) {
-                        buffer.mark(offset, size.into());
-                    }
-                }
+            Span::One(buffer, run) => x.judge_global_store(i, at.shape, (buffer, buffer.base), run),
+            Span::Many(buffers) => {
+                runs(at, buffers, |buffer, base, run| x.judge_global_store(i, at.shape, (buffer, base), run))
             }
         }
-        let touch = Touch { addresses, mask, size, write: true, strong: at.shape.strong };
-        x.race_global(&touch, |x, lane| unchanged::<Global>(x, i, at, span, lane))
     }
 
     #[inline(always)]
@@ -174,6 +155,72 @@ impl Place for Global {
         if let Some((buffer, offset)) = span.at(lane, address) {
             buffer.store(offset, bytes, value);
         }
+    }
+}
+
+/// Calls `f` with the access in parts, each to one buffer, with what its offsets count from.
+#[cold]
+fn runs<'m>(
+    at: At<'_>,
+    buffers: &[Option<&'m Buffer>; 32],
+    mut f: impl FnMut(&'m Buffer, u64, &Run) -> Result<(), Trap>,
+) -> Result<(), Trap> {
+    let mut left = at.mask;
+    while left != 0 {
+        let first = left.trailing_zeros() as usize;
+        let Some(buffer) = buffers[first] else { return Ok(()) };
+        let near = |lane: usize| {
+            buffers[lane].is_some_and(|other| other.base == buffer.base)
+                && at.addresses[lane] >> 31 == at.addresses[first] >> 31
+        };
+        let here = lanes(left).filter(|&lane| near(lane)).fold(0, |mask, lane| mask | 1 << lane);
+        left &= !here;
+        let base = at.addresses[first] >> 31 << 31;
+        f(buffer, base, &Run::wide(at.addresses, 0, base, here, at.size()))?;
+    }
+    Ok(())
+}
+
+impl Exec<'_> {
+    /// Offsets of the run count from the address `base`.
+    fn judge_global_load(&mut self, buffer: &Buffer, base: u64, run: &Run, strong: bool) -> Result<(), Trap> {
+        let size = run.size.into();
+        let offset = |from: u32| (base + u64::from(from)).wrapping_sub(buffer.base);
+        let known =
+            buffer.complete() || run.contiguous() && buffer.unwritten(offset(run.least), 32 * size).is_none();
+        if !known {
+            for lane in lanes(run.mask) {
+                if buffer.unwritten(offset(run.each[lane]), size).is_some() {
+                    let (kind, address) = (FaultKind::Uninitialised, base + u64::from(run.each[lane]));
+                    self.raise(self.access_trap(kind, lane as u32, Space::Global, address, size, false))?;
+                }
+            }
+        }
+        self.race_global(&Touch { run, write: false, strong }, base, |_, _| false)
+    }
+
+    fn judge_global_store(
+        &mut self,
+        i: &Inst,
+        shape: Shape,
+        (buffer, base): (&Buffer, u64),
+        run: &Run,
+    ) -> Result<(), Trap> {
+        let size = run.size.into();
+        let offset = |from: u32| (base + u64::from(from)).wrapping_sub(buffer.base);
+        if buffer.complete() {
+            // Nothing is left to mark.
+        } else if run.contiguous() {
+            buffer.mark(offset(run.least), 32 * size);
+        } else {
+            lanes(run.mask).for_each(|lane| buffer.mark(offset(run.each[lane]), size));
+        }
+        let touch = Touch { run, write: true, strong: shape.strong };
+        self.race_global(&touch, base, |x, lane| {
+            let addresses = run.each.map(|offset| base + u64::from(offset));
+            let at = At { addresses: &addresses, mask: run.mask, shape };
+            unchanged::<Global>(x, i, at, &Span::One(buffer, *run), lane)
+        })
     }
 }
 
@@ -228,8 +275,7 @@ fn load_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     }
     x.count_global(&run, buffer);
     if x.full() {
-        let at = At { addresses: &x.addresses(i, false), mask: m, shape };
-        Global::judge_load(x, i, at, &Span::One(buffer, run))?;
+        x.judge_global_load(buffer, buffer.base, &run, shape.strong)?;
     }
     for k in 0..shape.count {
         let at = |lane: usize| u64::from(run.each[lane] + k * shape.bytes);
@@ -272,8 +318,7 @@ fn store_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     }
     x.count_global(&run, buffer);
     if x.full() {
-        let at = At { addresses: &x.addresses(i, false), mask: m, shape };
-        Global::judge_store(x, i, at, &Span::One(buffer, run))?;
+        x.judge_global_store(i, shape, (buffer, buffer.base), &run)?;
     }
     for k in 0..shape.count {
         let at = |lane: usize| u64::from(run.each[lane] + k * shape.bytes);

@@ -23,14 +23,12 @@ impl Place for Shared {
     }
 
     fn judge_load(x: &mut Exec<'_>, _: &Inst, at: At<'_>, (): &()) -> Result<(), Trap> {
-        x.check_shared_read(at.addresses, at.mask, at.size(), at.shape.strong)
+        x.check_shared_read(&Run::wide(at.addresses, 0, 0, at.mask, at.size()), at.shape.strong)
     }
 
     fn judge_store(x: &mut Exec<'_>, i: &Inst, at: At<'_>, (): &()) -> Result<(), Trap> {
-        let size = at.size();
-        x.check_shared_write(at.addresses, at.mask, size, at.shape.strong, |x, lane| {
-            !x.block.shared.unwritten(at.addresses[lane], size) && unchanged::<Shared>(x, i, at, &(), lane)
-        })
+        let run = Run::wide(at.addresses, 0, 0, at.mask, at.size());
+        x.check_shared_write(&run, at.shape.strong, |x, lane| changes_nothing(x, i, at, lane))
     }
 
     #[inline(always)]
@@ -42,6 +40,11 @@ impl Place for Shared {
     fn store(x: &mut Exec<'_>, (): &(), _: usize, address: u64, bytes: u32, value: u64) {
         x.block.shared.store(address, bytes, value);
     }
+}
+
+/// Whether a lane's store writes what is already there, and was written before.
+fn changes_nothing(x: &Exec<'_>, i: &Inst, at: At<'_>, lane: usize) -> bool {
+    !x.block.shared.unwritten(at.addresses[lane], at.size()) && unchanged::<Shared>(x, i, at, &(), lane)
 }
 
 #[cold]
@@ -67,7 +70,7 @@ fn load_body<const NARROW: bool>(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(
     }
     x.count_run(&run);
     if x.full() {
-        x.check_shared_read(&run.each.map(u64::from), m, run.size, shape.strong)?;
+        x.check_shared_read(&run, shape.strong)?;
     }
     for k in 0..shape.count {
         let row = x.element(i, shape, k);
@@ -96,8 +99,9 @@ fn store_body<const NARROW: bool>(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<
     }
     x.count_run(&run);
     if x.full() {
-        let at = At { addresses: &x.addresses(i, shape.narrow), mask: m, shape };
-        Shared::judge_store(x, i, at, &())?;
+        x.check_shared_write(&run, shape.strong, |x, lane| {
+            changes_nothing(x, i, At { addresses: &run.each.map(u64::from), mask: m, shape }, lane)
+        })?;
     }
     for k in 0..shape.count {
         let row = x.element(i, shape, k);
@@ -153,7 +157,7 @@ impl Exec<'_> {
     }
 
     #[inline(always)]
-    fn count_run(&mut self, run: &Run) {
+    pub(in crate::exec) fn count_run(&mut self, run: &Run) {
         if self.block.counters.enabled {
             let wavefronts = run.wavefronts().unwrap_or_else(|| self.block.shared.wavefronts(run));
             self.block.counters.request(self.pc, wavefronts);
@@ -165,23 +169,17 @@ impl Exec<'_> {
         self.count_run(&Run::wide(addresses, 0, 0, m, size));
     }
 
-    pub(in crate::exec) fn check_shared_read(
-        &mut self,
-        addresses: &[u64; 32],
-        m: u32,
-        size: u32,
-        strong: bool,
-    ) -> Result<(), Trap> {
+    pub(in crate::exec) fn check_shared_read(&mut self, run: &Run, strong: bool) -> Result<(), Trap> {
         if !self.block.shared.complete() || self.block.copies.any() {
-            self.check_shared_content(addresses, m, size)?;
+            self.check_shared_content(run)?;
         }
-        self.race_shared(&Touch { addresses, mask: m, size, write: false, strong }, |_, _| false)
+        self.race_shared(&Touch { run, write: false, strong }, |_, _| false)
     }
 
     #[inline(never)]
-    fn check_shared_content(&self, addresses: &[u64; 32], m: u32, size: u32) -> Result<(), Trap> {
-        for lane in lanes(m) {
-            let address = addresses[lane];
+    fn check_shared_content(&self, run: &Run) -> Result<(), Trap> {
+        for lane in lanes(run.mask) {
+            let (address, size) = (run.each[lane].into(), run.size);
             let kind = if self.block.copies.pending(address, size) {
                 FaultKind::MissingWait
             } else if self.block.shared.unwritten(address, size) {
@@ -197,16 +195,14 @@ impl Exec<'_> {
     /// `same(lane)`: whether that lane's write changes nothing.
     pub(in crate::exec) fn check_shared_write(
         &mut self,
-        addresses: &[u64; 32],
-        m: u32,
-        size: u32,
+        run: &Run,
         strong: bool,
         same: impl Fn(&Self, usize) -> bool,
     ) -> Result<(), Trap> {
-        self.race_shared(&Touch { addresses, mask: m, size, write: true, strong }, same)?;
+        self.race_shared(&Touch { run, write: true, strong }, same)?;
         if !self.block.shared.complete() {
-            for lane in lanes(m) {
-                self.block.shared.mark(addresses[lane], size);
+            for lane in lanes(run.mask) {
+                self.block.shared.mark(run.each[lane].into(), run.size);
             }
         }
         Ok(())

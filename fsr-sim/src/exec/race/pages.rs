@@ -1,18 +1,16 @@
 //! The shadow of global memory: pages that are made when something touches them, each under its own lock.
 
-use super::Shadow;
+use super::shadow::Shadow;
 use crate::memory::Memory;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Words of a page.
-const PAGE: usize = 256;
-pub(super) const PAGE_BYTES: u64 = PAGE as u64 * 4;
+pub(super) const PAGE_BYTES: u64 = 4096;
 
 type Page = Mutex<Shadow>;
 
 fn page() -> Page {
-    Mutex::new(Shadow::new(PAGE))
+    Mutex::new(Shadow::new(PAGE_BYTES as usize))
 }
 
 /// The pages of one buffer.
