@@ -60,7 +60,7 @@ impl Brief {
             kernel: spec.name.clone(),
             task: spec.task.text.clone(),
             entries: spec.entries.clone(),
-            keep: spec.keep.clone(),
+            keep: spec.keep.iter().cloned().chain(kept(&spec.state)).collect(),
             tunables: spec.tunables.clone(),
             launch: spec
                 .launch
@@ -77,6 +77,14 @@ impl Brief {
                 .map(|tolerance| Tolerance { rtol: tolerance.rtol, atol: tolerance.atol }),
         })
     }
+}
+
+/// What a kernel is told of the variables that it may keep something in.
+fn kept(state: &[String]) -> Option<String> {
+    let names = state.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    (!state.is_empty()).then(|| {
+        format!("{names}: the only `__device__` variables that may keep anything from one launch to the next")
+    })
 }
 
 impl Brief {

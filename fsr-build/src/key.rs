@@ -22,6 +22,7 @@
 //! | `tunables` | contract | per name, sorted: name, number of values, the values, ascending |
 //! | `keep` | contract | each sentence, trimmed, in the order of the spec |
 //! | `launch` | contract | per name, sorted: name, least value, greatest value |
+//! | `state` | contract | each name, in the order of the spec |
 //! | `arch` | contract | such as `sm_90a` |
 //! | `cuda` | contract | such as `12.8` |
 //! | `host:PATH` | evidence | `target` for the first, else `source`; the content |
@@ -31,7 +32,7 @@
 //! | `tolerance` | evidence | `rtol` and `atol`, each as the 8 bytes of its f64, big-endian |
 //!
 //! Numbers are decimal text. Texts and contents are taken with CRLF read as LF. `tunables`, `keep`, `launch`,
-//! `baseline` and `tolerance` are inputs only where the spec has them. The key is SHA-256 over the record of
+//! `state`, `baseline` and `tolerance` are inputs only where the spec has them. The key is SHA-256 over the record of
 //! `fsr-key-1` and, sorted by name, each input's part, name and digest in hexadecimal.
 
 use std::collections::BTreeMap;
@@ -243,6 +244,9 @@ fn contract(package: &PackageSpec, kernel: &KernelSpec, arch: &Arch) -> Inputs {
     inputs.add(Part::Contract, "cuda", Record::new("cuda").field(package.cuda.to_string().as_bytes()));
     if !kernel.keep.is_empty() {
         inputs.add(Part::Contract, "keep", texts("keep", &kernel.keep));
+    }
+    if !kernel.state.is_empty() {
+        inputs.add(Part::Contract, "state", texts("state", &kernel.state));
     }
     if !kernel.tunables.is_empty() {
         let mut record = Record::new("tunables");

@@ -117,6 +117,8 @@ pub struct KernelSpec {
     pub tunables: BTreeMap<String, Vec<u32>>,
     /// Integers that the candidate chooses and declares.
     pub launch: BTreeMap<String, LaunchBound>,
+    /// Module variables that may keep something from one launch to the next; the judge refuses all others.
+    pub state: Vec<String>,
     /// How far a result may be from the reference; by data type where unset.
     pub tolerance: Option<Tolerance>,
 }

@@ -126,6 +126,7 @@ fn every_change_of_meaning_is_named() {
         toml("UNROLL", "UNROLLED"),
         toml("48 KiB", "64 KiB"),
         toml("keep =", "keep = [] #"),
+        toml("keep =", "state = [\"ticket\"]\nkeep ="),
         toml("[32, 1024]", "[32, 512]"),
         toml("launch = { BLOCK_X = [32, 1024] }", ""),
         toml("cuda = \"12.8\"", "cuda = \"12.9\""),
@@ -152,6 +153,7 @@ fn every_change_of_meaning_is_named() {
     contract tunables changed
     contract keep changed
     contract keep removed
+    contract state added
     contract launch changed
     contract launch removed
     contract cuda changed

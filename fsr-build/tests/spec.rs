@@ -75,6 +75,7 @@ fn what_is_left_out_has_a_default() {
     assert_eq!(kernel.entries, ["transpose"]);
     assert_eq!(kernel.host_build.profile(), "release");
     assert!(kernel.headers.is_empty() && kernel.baseline.is_none() && kernel.tolerance.is_none());
+    assert!(kernel.state.is_empty(), "no variable may keep anything");
     assert_eq!(spec.search, SearchDefaults::default());
 }
 
@@ -161,6 +162,8 @@ fn every_rule_is_an_error_with_its_place() {
         // Words.
         added("keep = [\"\"]"),
         added("keep = [\"a\", \" a\\n\"]"),
+        added("state = [\"a b\"]"),
+        added("state = [\"a\", \"a\"]"),
         // Parameters.
         replaced("[8, 16]", "[]"),
         replaced("[8, 16]", "[8, 8]"),

@@ -244,6 +244,7 @@ impl<'a> Devices<'a> {
         options.reference = reference;
         options.lines = Some(subject.lines.clone());
         options.tolerance = subject.kernel.tolerance.map(|own| Tolerance { rtol: own.rtol, atol: own.atol });
+        options.state = subject.kernel.state.clone();
         options.interrupt = self.interrupt.clone();
         let shell = self.shell.clone();
         options.notice = Arc::new(move |text| shell.note("Waiting", text));

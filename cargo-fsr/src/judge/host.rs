@@ -437,7 +437,9 @@ impl HostJudge {
         let keep = self.modules.max(MODULES);
         let loaded =
             self.on_device(|device| device.load(candidate, keep), |error| evidence::of_request(error, None))?;
-        match loaded.writable_globals.as_slice() {
+        let refused = |name: &&String| !self.options.state.contains(name);
+        let refused: Vec<String> = loaded.writable_globals.iter().filter(refused).cloned().collect();
+        match refused.as_slice() {
             [] => Ok(loaded),
             names => Err(Stop::Candidate(evidence::of_globals(names))),
         }

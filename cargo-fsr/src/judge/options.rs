@@ -104,6 +104,8 @@ pub struct HostJudgeOptions {
     pub ordinal: u32,
     /// The spec's tolerance; `None` takes the defaults by dtype.
     pub tolerance: Option<Tolerance>,
+    /// Writable globals that the spec allows.
+    pub state: Vec<String>,
     /// Which cases it executes.
     pub extent: Extent,
     /// Sets of inputs for each case, made once and used for every candidate.
@@ -136,6 +138,7 @@ impl HostJudgeOptions {
             device: program,
             ordinal: 0,
             tolerance: None,
+            state: Vec::new(),
             extent: Extent::All,
             pool: 3,
             fresh: 2,

@@ -75,6 +75,16 @@ fn it_keeps_state_in_a_global() {
 }
 
 #[test]
+fn state_that_the_spec_allows_is_no_fault() {
+    for (state, valid) in [("cache", true), ("ticket", false)] {
+        let mut course = Course::over("well", |options| options.state = vec![state.to_owned()]);
+        let verdict = course.judge.validate(&candidate("globals")).unwrap();
+        assert_eq!(matches!(verdict, Verdict::Valid(_)), valid, "{state}: {verdict:?}");
+        course.leaves_nothing();
+    }
+}
+
+#[test]
 fn loading_never_ends() {
     fails(
         "load-hangs",

@@ -156,7 +156,7 @@ fn kernel_name(name: &str, item: &Item<'_>) -> Result<(), Fault> {
     Err(item.invalid_key(reason))
 }
 
-const KERNEL_KEYS: [&str; 14] = [
+const KERNEL_KEYS: [&str; 15] = [
     "baseline",
     "entries",
     "entry",
@@ -167,6 +167,7 @@ const KERNEL_KEYS: [&str; 14] = [
     "host-profile",
     "keep",
     "launch",
+    "state",
     "task",
     "task-file",
     "tolerance",
@@ -190,6 +191,7 @@ fn kernel(name: &str, table: &Table<'_>) -> Result<KernelSpec, Fault> {
         keep: sentences(table, "keep")?,
         tunables,
         launch,
+        state: state(table)?,
         tolerance: tolerance(table)?,
     })
 }
@@ -395,6 +397,24 @@ fn distinct_fields(
         return Err(table.require(key, None)?.invalid(reason));
     }
     Ok(())
+}
+
+fn state(table: &Table<'_>) -> Result<Vec<String>, Fault> {
+    let Some(list) = table.get("state") else { return Ok(Vec::new()) };
+    let mut names: Vec<String> = Vec::new();
+    for item in list.array("an array of strings")? {
+        let name = item.str()?;
+        if !identifier::is_c(name) {
+            return Err(
+                item.invalid(format!("`{name}` is no C++ identifier, so no `__device__` variable has it"))
+            );
+        }
+        if names.iter().any(|known| known == name) {
+            return Err(item.invalid(format!("`{name}` is listed twice")));
+        }
+        names.push(name.to_owned());
+    }
+    Ok(names)
 }
 
 fn tolerance(table: &Table<'_>) -> Result<Option<Tolerance>, Fault> {
