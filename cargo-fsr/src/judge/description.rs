@@ -1,9 +1,21 @@
 //! What the host launch code declares, held against what a judge needs. Starts nothing.
 
-use fsr_protocol::{BufferRole, CaseInfo, Description};
+use fsr_protocol::{BufferInfo, BufferRole, CaseInfo, Description};
 
 use super::JudgeError;
 use super::options::Extent;
+
+/// A kernel whose working set the chip cannot hold may have to move its buffers more than once, but not this often.
+const OVERSTATED: u64 = 8;
+
+/// Bytes that moving a buffer's content once takes.
+fn moved(buffer: &BufferInfo) -> u64 {
+    match buffer.role {
+        _ if buffer.is_scalar() => 0,
+        BufferRole::InOut => buffer.bytes().saturating_mul(2),
+        BufferRole::Input | BufferRole::Output => buffer.bytes(),
+    }
+}
 
 /// Refuses what no candidate could be judged by.
 pub(super) fn check(description: &Description) -> Result<(), JudgeError> {
@@ -22,6 +34,14 @@ pub(super) fn check(description: &Description) -> Result<(), JudgeError> {
         }
         if !case.buffers.iter().any(|buffer| buffer.role != BufferRole::Input) {
             return fault(format!("case `{name}` has no output"));
+        }
+        let once: u64 = case.buffers.iter().map(moved).fold(0, u64::saturating_add);
+        if case.work_bytes > once.saturating_mul(OVERSTATED) {
+            return fault(format!(
+                "case `{name}` declares {} bytes of work, and its buffers hold only {once} to read and write: no kernel \
+                 would be fast enough to be believed; give `work_bytes` what any right kernel must move",
+                case.work_bytes
+            ));
         }
         for (at, buffer) in case.buffers.iter().enumerate() {
             if case.buffers[..at].iter().any(|other| other.name == buffer.name) {

@@ -44,6 +44,7 @@ fn output() -> OutputComparison {
         untouched: 500,
         max_abs: f64::MAX,
         max_rel: 0.25,
+        expected_mean: 0.0,
         tolerance: Tolerance { rtol: 1e-5, atol: 1e-6 },
         first: (0..20)
             .map(|row| Mismatch { index: vec![row, 1030], expected: "1.5".to_owned(), got: "NaN".to_owned() })

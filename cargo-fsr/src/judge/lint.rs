@@ -4,11 +4,14 @@
 //! a kernel's. A size where a trivial output is right by chance (a softmax over one column is all ones) is no fault;
 //! one that passes every case is.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
-use fsr_protocol::{BufferInfo, BufferRole, CaseId, CaseInfo, Dtype, SetId, Tolerance, files};
+use fsr_protocol::{
+    BufferInfo, BufferRole, CaseId, CaseInfo, Dtype, OutputComparison, SetId, Tolerance, files,
+};
 
 use super::JudgeError;
 use super::reference::Reference;
@@ -16,21 +19,31 @@ use super::reference::Reference;
 /// Apart from the slots of real launches.
 const SLOT: u64 = 1_000_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a kernel may leave in its outputs without computing anything.
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Trivial {
-    Zeros,
-    Ones,
+    /// One value everywhere, given for each buffer.
+    Constant(Constant),
     /// The first input that fits.
     Copy,
     /// In-outs as they were.
     Untouched,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Constant {
+    Zero,
+    One,
+    /// The mean of what is right.
+    Mean,
+}
+
 impl Trivial {
     fn words(self) -> &'static str {
         match self {
-            Self::Zeros => "all zeros",
-            Self::Ones => "all ones",
+            Self::Constant(Constant::Zero) => "all zeros",
+            Self::Constant(Constant::One) => "all ones",
+            Self::Constant(Constant::Mean) => "the mean of what is right in every element",
             Self::Copy => "a copy of an input",
             Self::Untouched => "what was there before the launch",
         }
@@ -48,47 +61,102 @@ pub(super) fn check(
     for ((id, case), set) in (0..).zip(cases).zip(sets) {
         check_inputs(share, id, case, *set)?;
     }
-    for trivial in [Trivial::Zeros, Trivial::Ones, Trivial::Copy, Trivial::Untouched] {
-        if passes(reference, share, cases, sets, tolerance, trivial)? {
-            let what = format!(
-                "a kernel that leaves {} passes every case: tighten the tolerance, or give the cases inputs with more in them",
-                trivial.words()
-            );
-            return Err(match tolerance {
-                Some(tolerance) => JudgeError::Tolerance(tolerance, what),
-                None => JudgeError::HostCode(what),
-            });
+    let mut lint = Lint { reference, share, cases, sets, tolerance };
+    for constant in [Constant::Zero, Constant::One, Constant::Mean] {
+        // One output that anything passes is as good as none.
+        if let Some(output) = lint.passing(Trivial::Constant(constant))?.first() {
+            return Err(lint.fault(&format!("output `{output}`: "), Trivial::Constant(constant)));
+        }
+    }
+    for trivial in [Trivial::Copy, Trivial::Untouched] {
+        // One output of several may well be a copy.
+        if lint.passing(trivial)?.len() == lint.outputs().len() {
+            return Err(lint.fault("", trivial));
         }
     }
     Ok(())
 }
 
-fn passes(
-    reference: &mut Reference,
-    share: &Path,
-    cases: &[CaseInfo],
-    sets: &[SetId],
+struct Lint<'a> {
+    reference: &'a mut Reference,
+    share: &'a Path,
+    cases: &'a [CaseInfo],
+    sets: &'a [SetId],
     tolerance: Option<Tolerance>,
-    trivial: Trivial,
-) -> Result<bool, JudgeError> {
-    // Small cases first: one that fails is enough, and it costs least there.
-    let mut order: Vec<_> = (0..).zip(cases).zip(sets).collect();
-    order.sort_by_key(|((_, case), _)| case.buffers.iter().map(BufferInfo::bytes).sum::<u64>());
-    for ((id, case), set) in order {
-        // No kernel can do this everywhere: the sum of one element is a copy of it, of more it is none.
-        if !write_outputs(share, id, case, *set, trivial)? {
-            return Ok(false);
-        }
-        let ticket = reference.compare(id, *set, SLOT, false, tolerance)?;
-        let matches = reference.compared(ticket)?.is_match();
-        for buffer in 0..case.buffers.len() {
-            let _ = fs::remove_file(files::dump(share, SLOT, id, buffer));
-        }
-        if !matches {
-            return Ok(false);
+}
+
+impl Lint<'_> {
+    fn fault(&self, place: &str, trivial: Trivial) -> JudgeError {
+        let what = format!(
+            "{place}a kernel that leaves {} passes every case: tighten the tolerance, or give the cases inputs with \
+             more in them",
+            trivial.words()
+        );
+        match self.tolerance {
+            Some(tolerance) => JudgeError::Tolerance(tolerance, what),
+            None => JudgeError::HostCode(what),
         }
     }
-    Ok(true)
+
+    /// Names of all outputs.
+    fn outputs(&self) -> BTreeSet<String> {
+        let buffers = self.cases.iter().flat_map(|case| &case.buffers);
+        buffers.filter(|buffer| buffer.role != BufferRole::Input).map(|buffer| buffer.name.clone()).collect()
+    }
+
+    /// Outputs that a trivial result passes in every case.
+    fn passing(&mut self, trivial: Trivial) -> Result<BTreeSet<String>, JudgeError> {
+        let mut passing = self.outputs();
+        // Small cases first: one that fails is enough, and it costs least there.
+        let mut order: Vec<(CaseId, &CaseInfo, SetId)> =
+            (0..).zip(self.cases).zip(self.sets).map(|((id, case), set)| (id, case, *set)).collect();
+        order.sort_by_key(|(_, case, _)| case.buffers.iter().map(BufferInfo::bytes).sum::<u64>());
+        for (id, case, set) in order {
+            if passing.is_empty() {
+                break;
+            }
+            let means = match trivial {
+                // What is compared does not matter, only what it is compared with.
+                Trivial::Constant(Constant::Mean) => {
+                    let compared = self.compared(id, case, set, Trivial::Constant(Constant::Zero), &[])?;
+                    compared.iter().flatten().map(|output| output.expected_mean).collect()
+                }
+                _ => Vec::new(),
+            };
+            // No kernel can do this everywhere: the sum of one element is a copy of it, of more it is none.
+            let Some(outputs) = self.compared(id, case, set, trivial, &means)? else {
+                return Ok(BTreeSet::new());
+            };
+            for output in outputs {
+                // Of a single element the mean is the result itself.
+                let shown = trivial != Trivial::Constant(Constant::Mean) || output.elements > 1;
+                if output.mismatches > 0 || !shown {
+                    passing.remove(&output.buffer);
+                }
+            }
+        }
+        Ok(passing)
+    }
+
+    /// How a trivial result of a case compares; `None` where there is none of this kind.
+    fn compared(
+        &mut self,
+        id: CaseId,
+        case: &CaseInfo,
+        set: SetId,
+        trivial: Trivial,
+        means: &[f64],
+    ) -> Result<Option<Vec<OutputComparison>>, JudgeError> {
+        if !write_outputs(self.share, id, case, set, trivial, means)? {
+            return Ok(None);
+        }
+        let ticket = self.reference.compare(id, set, SLOT, false, self.tolerance)?;
+        let comparison = self.reference.compared(ticket)?;
+        for buffer in 0..case.buffers.len() {
+            let _ = fs::remove_file(files::dump(self.share, SLOT, id, buffer));
+        }
+        Ok(Some(comparison.outputs))
+    }
 }
 
 /// Writes a trivial result of a case; false where there is none of this kind.
@@ -98,15 +166,22 @@ fn write_outputs(
     case: &CaseInfo,
     set: SetId,
     trivial: Trivial,
+    means: &[f64],
 ) -> io::Result<bool> {
+    let mut means = means.iter();
     for (at, buffer) in case.buffers.iter().enumerate() {
         if buffer.role == BufferRole::Input {
             continue;
         }
         let dump = files::dump(share, SLOT, id, at);
         let source = match trivial {
-            Trivial::Zeros | Trivial::Ones => {
-                write_constant(&dump, buffer, trivial == Trivial::Ones)?;
+            Trivial::Constant(constant) => {
+                let value = match constant {
+                    Constant::Zero => 0.0,
+                    Constant::One => 1.0,
+                    Constant::Mean => means.next().copied().unwrap_or(0.0),
+                };
+                write_constant(&dump, buffer, value)?;
                 continue;
             }
             Trivial::Copy => case.buffers.iter().position(|source| {
@@ -122,8 +197,8 @@ fn write_outputs(
     Ok(true)
 }
 
-fn write_constant(path: &Path, buffer: &BufferInfo, ones: bool) -> io::Result<()> {
-    let element = if ones { one(buffer.dtype) } else { vec![0; buffer.dtype.size()] };
+fn write_constant(path: &Path, buffer: &BufferInfo, value: f64) -> io::Result<()> {
+    let element = element(buffer.dtype, value);
     let mut file = BufWriter::new(File::create(path)?);
     let piece = element.repeat(16 * 1024);
     let mut left = buffer.bytes();
@@ -135,16 +210,22 @@ fn write_constant(path: &Path, buffer: &BufferInfo, ones: bool) -> io::Result<()
     file.flush()
 }
 
-fn one(dtype: Dtype) -> Vec<u8> {
+/// The nearest value of a type.
+fn element(dtype: Dtype, value: f64) -> Vec<u8> {
+    let whole = value.round();
     match dtype {
-        Dtype::F16 => 0x3c00_u16.to_le_bytes().to_vec(),
-        Dtype::Bf16 => 0x3f80_u16.to_le_bytes().to_vec(),
-        Dtype::F32 => 1_f32.to_le_bytes().to_vec(),
-        Dtype::F64 => 1_f64.to_le_bytes().to_vec(),
-        Dtype::I8 | Dtype::U8 => vec![1],
-        Dtype::I16 | Dtype::U16 => 1_u16.to_le_bytes().to_vec(),
-        Dtype::I32 | Dtype::U32 => 1_u32.to_le_bytes().to_vec(),
-        Dtype::I64 | Dtype::U64 => 1_u64.to_le_bytes().to_vec(),
+        Dtype::F16 => half::f16::from_f64(value).to_le_bytes().to_vec(),
+        Dtype::Bf16 => half::bf16::from_f64(value).to_le_bytes().to_vec(),
+        Dtype::F32 => (value as f32).to_le_bytes().to_vec(),
+        Dtype::F64 => value.to_le_bytes().to_vec(),
+        Dtype::I8 => (whole as i8).to_le_bytes().to_vec(),
+        Dtype::U8 => vec![whole as u8],
+        Dtype::I16 => (whole as i16).to_le_bytes().to_vec(),
+        Dtype::U16 => (whole as u16).to_le_bytes().to_vec(),
+        Dtype::I32 => (whole as i32).to_le_bytes().to_vec(),
+        Dtype::U32 => (whole as u32).to_le_bytes().to_vec(),
+        Dtype::I64 => (whole as i64).to_le_bytes().to_vec(),
+        Dtype::U64 => (whole as u64).to_le_bytes().to_vec(),
     }
 }
 

@@ -99,6 +99,7 @@ fn description(behaviour: &str, role: Role) -> Description {
         "two-names" => cases[2].name = "n=7".to_owned(),
         "untimed" => cases[1].timed = false,
         "copies-one" => cases[1..].iter_mut().for_each(|case| case.buffers[0].shape[0] += 1),
+        "overstated" => cases[2].work_bytes = 500,
         "moody" if role == Role::Device => cases[1].work_bytes += 1,
         _ => {}
     }
@@ -114,6 +115,7 @@ fn expected(behaviour: &str, case: CaseId, x: f32) -> f32 {
     match behaviour {
         "copies-one" if case == 0 => x,
         "copies" => x,
+        "flat" => 7.5,
         _ => right(x),
     }
 }
@@ -200,6 +202,7 @@ impl Reference {
                         max_abs: 0.25,
                         max_rel: 0.125,
                         tolerance,
+                        expected_mean: f64::from(expected(&self.behaviour, case, x[0])),
                         first: first.collect(),
                         pattern: String::new(),
                     }],

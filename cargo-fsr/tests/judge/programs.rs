@@ -104,7 +104,19 @@ fn there_is_no_device() {
 
 #[test]
 fn the_cases_make_no_sense() {
-    let said = ["no-case", "no-output", "two-names", "untimed", "nan", "zeros", "copies", "moody"].map(error);
+    let said = [
+        "no-case",
+        "no-output",
+        "two-names",
+        "untimed",
+        "nan",
+        "zeros",
+        "copies",
+        "flat",
+        "overstated",
+        "moody",
+    ]
+    .map(error);
     insta::assert_snapshot!(said.join("\n"), @r#"
     fault in the host launch code: no case is declared
     fault in the host launch code: case `n=1000` has no output

@@ -445,6 +445,9 @@ pub struct OutputComparison {
     pub max_rel: f64,
     /// The tolerance that was applied.
     pub tolerance: Tolerance,
+    /// Mean of the finite elements of the reference.
+    #[serde(default)]
+    pub expected_mean: f64,
     /// The first few elements outside the tolerance.
     pub first: Vec<Mismatch>,
     /// Where the mismatches lie, in words: `all in the last 3 columns`; empty when there is no pattern.

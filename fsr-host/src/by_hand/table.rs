@@ -207,6 +207,7 @@ mod tests {
                 max_abs: 0.0,
                 max_rel: if mismatches > 0 { f64::MAX } else { 2.5e-7 },
                 tolerance: Tolerance { rtol: 3e-5, atol: 0.0 },
+                expected_mean: 0.0,
                 first: vec![Mismatch { index: vec![8190, 0], expected: "1.5".into(), got: "NaN".into() }],
                 pattern: "exactly the last 2 rows".into(),
             }],

@@ -23,6 +23,8 @@ pub(crate) struct Expected {
     values: AlignedBytes,
     /// Smallest scale of an element: the root mean square of all, or what the host code asked for.
     scale: f64,
+    /// Mean of the finite elements.
+    mean: f64,
 }
 
 impl Expected {
@@ -41,7 +43,8 @@ impl Expected {
                 format!("the reference leaves NaN in output `{name}` at {index:?}")
             })?
         });
-        Ok(Self { values: filled.values, scale: scale.max(filled.least_scale) })
+        let mean = for_dtype!(info.dtype, T => mean(filled.values.elements::<T>()));
+        Ok(Self { values: filled.values, scale: scale.max(filled.least_scale), mean })
     }
 }
 
@@ -93,6 +96,20 @@ fn root_mean_square<T: Element>(values: &[T]) -> Result<f64, usize> {
     Ok(unit * (squares / finite as f64).sqrt())
 }
 
+/// Mean of the finite values, without overflow; added in order, whatever the number of threads.
+fn mean<T: Element>(values: &[T]) -> f64 {
+    let of_chunk = |values: &[T]| {
+        let finite = values.iter().map(|value| value.to_f64()).filter(|value| value.is_finite());
+        finite.fold((0.0, 0.0), |(mean, count): (f64, f64), value| {
+            let count = count + 1.0;
+            (mean * ((count - 1.0) / count) + value / count, count)
+        })
+    };
+    let chunks: Vec<(f64, f64)> = values.par_chunks(CHUNK).map(of_chunk).collect();
+    let all: f64 = chunks.iter().map(|(_, count)| count).sum();
+    chunks.iter().map(|(mean, count)| mean * (count / all.max(1.0))).sum()
+}
+
 /// Compares a dumped output. `got` must be aligned for the element type and as long as the reference.
 pub(crate) fn compare(
     info: &BufferInfo,
@@ -103,7 +120,8 @@ pub(crate) fn compare(
     let tolerance = tolerance.unwrap_or_else(|| default_tolerance(info.dtype));
     for_dtype!(info.dtype, T => {
         let rule = Rule { tolerance, scale: expected.scale };
-        rule.compare::<T>(info, expected.values.elements(), bytemuck::cast_slice(got))
+        let compared = rule.compare::<T>(info, expected.values.elements(), bytemuck::cast_slice(got));
+        OutputComparison { expected_mean: expected.mean, ..compared }
     })
 }
 
@@ -180,6 +198,7 @@ impl Rule {
             max_abs: tallies.iter().fold(0.0, |max, tally| max.max(tally.max_abs)),
             max_rel: tallies.iter().fold(0.0, |max, tally| max.max(tally.max_rel)),
             tolerance: self.tolerance,
+            expected_mean: 0.0,
             first: first.collect(),
             pattern,
         }
