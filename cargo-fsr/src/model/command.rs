@@ -114,6 +114,10 @@ impl CommandModel {
             return Err(self.failed(format!("ended with {status}{}", told(&stderr))));
         }
         match output {
+            // No kernel comes of it, and what is wrong stands on standard error, if anywhere.
+            Ok(Ok(Output::Whole(bytes))) if bytes.trim_ascii().is_empty() => {
+                Err(self.failed(format!("printed no answer{}", told(&stderr))))
+            }
             Ok(Ok(Output::Whole(bytes))) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
             Ok(Ok(Output::TooLong)) => Err(self.too_long()),
             Ok(Err(error)) => Err(self.failed(format!("could not be read from: {error}"))),
@@ -292,6 +296,9 @@ mod tests {
         let limits = CommandLimits::default();
         insta::assert_snapshot!(error("sh -c 'echo no key >&2; exit 3'", limits),
             @"model command `sh` ended with exit status: 3: no key");
+        insta::assert_snapshot!(error("sh -c 'echo; echo not logged in >&2'", limits),
+            @"model command `sh` printed no answer: not logged in");
+        insta::assert_snapshot!(error("true", limits), @"model command `true` printed no answer");
         insta::assert_snapshot!(error("no-such-program-here", limits),
             @"model command `no-such-program-here` could not be started: No such file or directory (os error 2)");
         insta::assert_snapshot!(error("yes", CommandLimits { output: 1000, ..limits }),

@@ -108,7 +108,8 @@ pub enum AnswerFault {
 
 /// Takes the source from an answer.
 pub fn extract(answer: &str, brief: &Brief, limit: usize) -> Result<Source, Rejection> {
-    let answer = answer.replace("\r\n", "\n");
+    // Editors leave a byte order mark before the first fence.
+    let answer = answer.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let blocks = blocks(&answer);
     let text = choose(&blocks, brief)?;
     if text.len() > limit {
@@ -321,6 +322,12 @@ mod tests {
     #[test]
     fn line_ends_and_indentation_do_not_matter() {
         let answer = format!("- so:\r\n  ~~~~\r\n  {SAXPY}\r\n  ~~~~\r\n");
+        assert_eq!(extract(&answer, &brief(), 4096).unwrap().text, format!("{SAXPY}\n"));
+    }
+
+    #[test]
+    fn a_byte_order_mark_hides_no_fence() {
+        let answer = format!("\u{feff}```cuda\r\n{SAXPY}\r\n```\r\n");
         assert_eq!(extract(&answer, &brief(), 4096).unwrap().text, format!("{SAXPY}\n"));
     }
 
