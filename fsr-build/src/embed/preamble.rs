@@ -185,7 +185,7 @@ impl ::core::fmt::Display for MissingTunable {
 impl ::core::error::Error for MissingTunable {}
 
 #[allow(dead_code, unreachable_pub)]
-fn best<T>(images: &'static [Image<T>], major: i32, minor: i32) -> Option<&'static Image<T>> {
+fn best<T>(images: &'static [Image<T>], major: i32, minor: i32) -> ::core::option::Option<&'static Image<T>> {
     images
         .iter()
         .filter(|image| image.loads_on(major, minor))

@@ -385,6 +385,17 @@ fn odd_names_compile() {
     run(&package, "2024", "fn main() { assert_eq!(kernels::Core::IMAGES[0].tunables.r#type, 8); }");
 }
 
+#[test]
+fn a_module_called_as_something_of_the_prelude_compiles() {
+    for name in ["Option", "Result", "Some", "Copy", "str", "u32", "core"] {
+        let package = Package::untuned();
+        package.edit("Cargo.toml", "kernels.transpose]", &format!("kernels.{name}]"));
+        package.tune(&["sm_80", "sm_90a"]);
+        assert_eq!(package.complaints(), "", "{name}");
+        run(&package, "2024", &format!("fn main() {{ assert!(kernels::{name}::image_for(9, 0).is_ok()); }}"));
+    }
+}
+
 /// Whatever happens to the files of a store, a build gives the kernels that were tuned, or fails.
 #[test]
 fn no_corruption_of_a_store_embeds_another_kernel() {
