@@ -1,5 +1,6 @@
 //! `cargo fsr check`: does every stored kernel fit its spec, and reach others? Offline, without a compiler or a GPU.
 
+use fsr_build::store;
 use serde::Serialize;
 
 use super::args::Check;
@@ -68,7 +69,7 @@ pub fn run(args: Check, shell: &Shell) -> Result<Exit, CommandError> {
         for package in &project.packages {
             let orphans = package
                 .orphans()
-                .map_err(|source| ProjectError::Io { path: package.spec.root.clone(), source })?;
+                .map_err(|source| ProjectError::Io { path: package.spec.root.join(store::FOLDER), source })?;
             for orphan in orphans {
                 let subject = Subject {
                     package: &package.spec.package,

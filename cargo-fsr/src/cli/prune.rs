@@ -1,5 +1,6 @@
 //! `cargo fsr prune`: removes entries that no spec of the selected packages asks for. Nothing else is touched.
 
+use fsr_build::store;
 use serde::Serialize;
 
 use super::args::Prune;
@@ -29,7 +30,7 @@ pub fn run(args: Prune, shell: &Shell) -> Result<Exit, CommandError> {
         let name = package.spec.package.as_str();
         let orphans = package
             .orphans()
-            .map_err(|source| ProjectError::Io { path: package.spec.root.clone(), source })?;
+            .map_err(|source| ProjectError::Io { path: package.spec.root.join(store::FOLDER), source })?;
         for orphan in orphans {
             found += 1;
             let cause = orphan.finding(package).cause;

@@ -30,7 +30,7 @@ pub fn run(args: Verify, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Ex
     };
     let devices = Devices::new(args.device.parse()?, &config, &project, args.locking, shell, interrupt);
     let place = Place::new(args.out.as_deref());
-    let mut faults = 0;
+    let (mut faults, mut damaged) = (0, 0);
     for (package, kernel) in project.kernels(&args.kernels)? {
         // A search may be writing the same entries.
         let _held = match args.update {
@@ -53,6 +53,10 @@ pub fn run(args: Verify, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Ex
             Verifier { compiler: &*compiler, judge: judge.as_mut().map(|judge| judge as &mut dyn Judge) };
         for state in package.examine_in(kernel, |arch| place.paths(package, &kernel.name, arch)) {
             let subject = format!("{} {} {}", package.spec.package, kernel.name, state.arch);
+            damaged += usize::from(matches!(
+                state.standing,
+                Standing::Compared(Status::Tampered { .. } | Status::Unreadable { .. })
+            ));
             match one(&args, state, &subject, &mut verifier, shell)? {
                 Ok(words) => shell.status("Verified", format_args!("{subject}: {words}")),
                 Err(words) => {
@@ -62,7 +66,11 @@ pub fn run(args: Verify, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Ex
             }
         }
     }
-    Ok(if faults == 0 { Exit::Success } else { Exit::Unsatisfied })
+    Ok(match (faults, damaged) {
+        (0, _) => Exit::Success,
+        (_, 0) => Exit::Unsatisfied,
+        _ => Exit::Damaged,
+    })
 }
 
 /// One entry; the inner result says in words whether it holds.

@@ -146,9 +146,18 @@ impl Package {
     /// When the store is there and cannot be listed.
     pub fn orphans(&self) -> io::Result<Vec<Orphan>> {
         let wanted: BTreeSet<Arch> = self.spec.archs.iter().copied().collect();
+        let folder = |kernel: &str| self.spec.root.join(store::FOLDER).join(kernel);
+        let real = |kernel: &String| folder(kernel).canonicalize().ok();
+        let kept: BTreeSet<PathBuf> = self.spec.kernels.keys().filter_map(real).collect();
         let stored = store::list(&self.spec.root)?.into_iter();
         let orphans = stored.filter_map(|(kernel, arch)| {
             let known_kernel = self.spec.kernels.contains_key(&kernel);
+            // A link, or a name that differs in case where that makes no difference: what lies there is somebody's.
+            let alias =
+                folder(&kernel).is_symlink() || real(&kernel).is_some_and(|real| kept.contains(&real));
+            if !known_kernel && alias {
+                return None;
+            }
             (!known_kernel || !wanted.contains(&arch)).then(|| Orphan {
                 paths: EntryPaths::in_package(&self.spec.root, &kernel, arch),
                 kernel,

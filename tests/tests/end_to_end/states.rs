@@ -92,6 +92,8 @@ fn what_was_edited_by_hand_is_told() {
         .cargo("build --offline")
         .fails_with(101)
         .says("fsr/saxpy/sm_90.ptx is not the file that its manifest records");
+    let verified = project.fsr("verify --no-device").fails_with(7);
+    verified.says("Not verified ops saxpy sm_90: tampered").says("Verified ops saxpy sm_80");
     project.write("fsr/saxpy/sm_90.ptx", &good);
 
     let manifest = project.read("fsr/saxpy/sm_90.toml");
@@ -126,6 +128,7 @@ fn what_no_spec_asks_for_any_more_is_told_and_pruned() {
         project.write(&format!("fsr/old/{file}"), project.read(&format!("fsr/saxpy/{file}")));
     }
     project.write("fsr/notes.md", "kept");
+    std::os::unix::fs::symlink("saxpy", project.path("fsr/alias")).unwrap();
     project
         .fsr("check")
         .fails_with(8)
@@ -146,6 +149,7 @@ fn what_no_spec_asks_for_any_more_is_told_and_pruned() {
     assert_eq!(project.read("fsr/notes.md"), "kept");
     project.fsr("prune").succeeds().says("nothing is orphaned");
     project.fsr("check").succeeds();
+    std::fs::remove_file(project.path("fsr/alias")).unwrap();
     let left = project.stored();
     assert!(left.0.keys().all(|file| !file.contains("sm_80")) && left.0.len() < both.0.len());
 }
