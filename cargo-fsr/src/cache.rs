@@ -69,7 +69,7 @@ impl Cache {
     pub fn keep(&self, entry: &Entry) -> Result<(), WriteError> {
         let Some(paths) = self.paths(entry.manifest.arch, &entry.manifest.inputs) else { return Ok(()) };
         match read_entry(&paths) {
-            Ok(old) if old.manifest.kernel == entry.manifest.kernel && lowers(&old, entry) => Ok(()),
+            Ok(old) if old.manifest.kernel == entry.manifest.kernel && lowers(&paths, entry) => Ok(()),
             _ => write_entry(&paths, entry),
         }
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use fsr_build::key::Inputs;
 use fsr_build::spec::{Arch, ComputeCapability, CudaVersion, KernelSpec, PtxIsa};
 use fsr_build::store::{
-    Compiler, Device, DeviceKind, Entry, LaunchNeeds, Manifest, Origin, PtxFacts, PtxHeader, Spread,
-    TimeKind, TimedCase, ValidatedCase,
+    Compiler, Device, DeviceKind, Entry, EntryPaths, LaunchNeeds, Manifest, Origin, PtxFacts, PtxHeader,
+    Spread, TimeKind, TimedCase, ValidatedCase,
 };
 use fsr_protocol::{DeviceFacts, Tunables};
 
@@ -106,7 +106,7 @@ pub fn restamped(
     facts: &DeviceFacts,
 ) -> Result<Entry, NotRestamped> {
     if let Some(gpu) = &entry.manifest.device
-        && is_measured(&entry)
+        && is_measured(&entry.manifest)
         && facts.modelled
     {
         return Err(NotRestamped { gpu: gpu.name.clone(), here: facts.name.clone() });
@@ -116,13 +116,20 @@ pub fn restamped(
 }
 
 /// Whether it was tuned or validated on a GPU.
-pub fn is_measured(entry: &Entry) -> bool {
-    entry.manifest.device.as_ref().is_some_and(|device| device.kind == DeviceKind::Cuda)
+fn is_measured(manifest: &Manifest) -> bool {
+    manifest.device.as_ref().is_some_and(|device| device.kind == DeviceKind::Cuda)
+}
+
+/// Whether what lies there was tuned or validated on a GPU. Damage to the files beside its manifest does not change
+/// that: whoever has them can bring them back.
+pub fn holds_measured(paths: &EntryPaths) -> bool {
+    let manifest = std::fs::read_to_string(&paths.manifest);
+    manifest.is_ok_and(|text| Manifest::from_toml(&text).is_ok_and(|manifest| is_measured(&manifest)))
 }
 
 /// Whether an entry would put what the CPU device modelled in place of what a GPU measured.
-pub fn lowers(old: &Entry, new: &Entry) -> bool {
-    is_modelled(new) && is_measured(old)
+pub fn lowers(place: &EntryPaths, new: &Entry) -> bool {
+    is_modelled(new) && holds_measured(place)
 }
 
 /// Whether the CPU device tuned or validated it: no GPU has seen it.

@@ -48,13 +48,22 @@ pub fn run(args: Import, shell: &Shell) -> Result<Exit, CommandError> {
                 }
             };
             let paths = EntryPaths::in_package(&package.spec.root, &kernel.name, *arch);
+            if !args.force && lowers(&paths, &entry) {
+                shell.note(
+                    "Kept",
+                    format_args!(
+                        "{subject}: a GPU tuned it, and the CPU device the bundle's; --force takes that all the same"
+                    ),
+                );
+                continue;
+            }
             if let Ok(present) = store::read_entry(&paths) {
                 if present == entry {
                     shell.detail("Unchanged", subject);
                     continue;
                 }
                 let fresh = present.manifest.inputs == now;
-                if fresh && !args.force && (is_newer(&present, &entry) || lowers(&present, &entry)) {
+                if fresh && !args.force && is_newer(&present, &entry) {
                     shell.note(
                         "Kept",
                         format_args!("{subject}: it was tuned since; --force takes the bundle's"),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fsr_build::spec::KernelSpec;
-use fsr_build::store::read_entry;
 
 use super::args::Tune;
 use super::devices::Devices;
@@ -157,9 +156,12 @@ impl Tuning<'_> {
             }
         }
         if !awaited.is_empty() {
-            let missing = awaited.len();
-            let model = self.args.model.as_ref().map(|model| format!(" --model {model}")).unwrap_or_default();
-            self.shell.status("Awaiting", format_args!("{missing} answers; then go on with --resume{model}"));
+            let missing = count(awaited.len(), "answer", "answers");
+            let again = |flag: &str, value: &str| format!(" {flag} {}", shell_words::quote(value));
+            let model = self.args.model.as_ref().map(|model| again("--model", model)).unwrap_or_default();
+            let out = self.args.out.as_ref().map(|out| again("--out", &out.to_string_lossy()));
+            let out = out.unwrap_or_default();
+            self.shell.status("Awaiting", format_args!("{missing}; then go on with --resume{model}{out}"));
             for awaited in &awaited {
                 self.shell.note("Prompt", awaited.prompt.display());
                 if self.shell.json() {
@@ -176,7 +178,8 @@ impl Tuning<'_> {
                 self.args.out.as_ref().map(|out| format!(" in {}", out.display())).unwrap_or_default();
             let stored = match due.len() - stored {
                 0 => format!("stored{place}"),
-                rest => format!("{stored} stored{place}, {rest} not"),
+                // What a model gave before it failed is stored all the same: this counts what came to its end.
+                rest => format!("{stored} done{place}, {rest} not"),
             };
             let kernels = count(due.len(), "kernel", "kernels");
             let summary = format!("{kernels} in {:.1} s: {stored}", began.elapsed().as_secs_f64());
@@ -199,7 +202,7 @@ impl Tuning<'_> {
             let paths = self.place.paths(package, &kernel.name, state.arch);
             match self.cache.find(kernel, state.arch, &inputs) {
                 // What is stored is not fresh, and still worth more than a model of a GPU.
-                Found::Entry(entry) if read_entry(&paths).is_ok_and(|old| entry::lowers(&old, &entry)) => {
+                Found::Entry(entry) if entry::lowers(&paths, &entry) => {
                     missing = true;
                 }
                 Found::Entry(entry) => {

@@ -1,5 +1,6 @@
 //! A search where there is no cargo: the folder goes there, the entries come home.
 
+use crate::incumbent::claim_a_gpu;
 use crate::support::{ANSWERS, Project, compiler_folder};
 
 #[test]
@@ -41,6 +42,18 @@ fn a_search_in_a_bundle_brings_its_winner_home() {
     project.fsr("check").succeeds();
     assert_eq!(project.stored(), there.files("sources/fsr"));
     project.fsr("import box").succeeds().says("0 entries imported, 0 refused");
+
+    // What a GPU tuned since is kept, whether or not its evidence is as it was.
+    claim_a_gpu(&project);
+    project.edit("kernels/saxpy.cu", "first + PER_THREAD", "PER_THREAD + first");
+    let gpu = project.read("fsr/saxpy/sm_90.toml");
+    project.fsr("import box --force").succeeds();
+    let forced = project.read("fsr/saxpy/sm_90.toml");
+    assert_ne!(forced, gpu);
+    project.edit("kernels/saxpy.cu", "PER_THREAD + first", "first + PER_THREAD");
+    claim_a_gpu(&project);
+    project.fsr("import box").succeeds().says("Kept ops saxpy sm_90: a GPU tuned it");
+    assert_eq!(project.read("fsr/saxpy/sm_90.toml"), gpu);
 
     // A spec that moved on meanwhile wants another kernel.
     project.remove("fsr");

@@ -6,7 +6,7 @@ use fsr_build::store::{DeviceKind, EntryPaths, read_entry, write_entry};
 use crate::support::{ANSWERS, Project};
 
 /// Lets the entry say that a GPU tuned it: there is none here.
-fn claim_a_gpu(project: &Project) {
+pub fn claim_a_gpu(project: &Project) {
     let arch: Arch = "sm_90".parse().unwrap();
     let paths = EntryPaths::in_package(&project.path(""), "saxpy", arch);
     let mut entry = read_entry(&paths).unwrap();
@@ -40,8 +40,31 @@ fn what_a_gpu_tuned_is_neither_restamped_nor_replaced_without_one() {
         .says("was tuned on a GPU, and this run on none: it is kept");
     assert_eq!(project.read("fsr/saxpy/sm_90.toml"), sm_90);
     assert!(project.asked().is_empty(), "nothing is paid for what could not be stored");
+
+    // Nor where a file beside the manifest is damaged: version control has it still.
+    project.edit("fsr/saxpy/sm_90.ptx", "fma.rn.f32", "fma.rz.f32");
+    project.fsr("tune").on_cpu_device().fails_with(1).says("it is kept").says("version control");
+    assert_eq!(project.read("fsr/saxpy/sm_90.toml"), sm_90);
     project.fsr("tune --replace-measured").on_cpu_device().succeeds();
     assert!(project.read("fsr/saxpy/sm_90.toml").contains("kind = \"sim\""));
+}
+
+#[test]
+fn a_source_outlives_damage_to_the_files_beside_it() {
+    let project = Project::tuned("outlives");
+    let stored = project.stored();
+    project.remove("fsr/saxpy/sm_90.ptx");
+    // What does not compile.
+    project.answers(&ANSWERS[..1]);
+    project
+        .fsr("tune --rounds 1 --candidates 1")
+        .on_cpu_device()
+        .succeeds()
+        .says("Stored saxpy sm_90: previous-1")
+        .says_nothing_of("was tuned on a GPU");
+    for file in ["saxpy/sm_90.cu", "saxpy/sm_90.ptx"] {
+        assert_eq!(project.stored()[file], stored[file], "{file}");
+    }
 }
 
 #[test]

@@ -3,9 +3,11 @@
 //! Every winner passes here on its way to the store, and every entry that stays is kept here with a word. Nothing here
 //! searches.
 
+use std::fs;
+
 use fsr_build::key::Inputs;
 use fsr_build::spec::{Arch, KernelSpec};
-use fsr_build::store::{Entry, EntryPaths, Origin as EntryOrigin, Status, read_entry};
+use fsr_build::store::{Entry, EntryPaths, Origin as EntryOrigin, Status};
 
 use super::Tuning;
 use crate::cli::list::speedup;
@@ -73,21 +75,15 @@ impl Tuning<'_> {
         judge: &mut dyn Judge,
     ) -> Result<(), CommandError> {
         let paths = self.place.paths(package, &kernel.name, arch);
-        match read_entry(&paths) {
-            Ok(old)
-                if !self.args.replace_measured
-                    && entry::is_measured(&old)
-                    && judge.bench()?.device.modelled =>
-            {
-                Err(kept_from_a_gpu(&paths))
-            }
-            _ => Ok(()),
+        if !self.args.replace_measured && entry::holds_measured(&paths) && judge.bench()?.device.modelled {
+            return Err(kept_from_a_gpu(&paths));
         }
+        Ok(())
     }
 
     pub(super) fn store(&self, package: &Package, entry: &Entry) -> Result<(), CommandError> {
         let paths = self.place.paths(package, &entry.manifest.kernel, entry.manifest.arch);
-        if !self.args.replace_measured && read_entry(&paths).is_ok_and(|old| entry::lowers(&old, entry)) {
+        if !self.args.replace_measured && entry::lowers(&paths, entry) {
             return Err(kept_from_a_gpu(&paths));
         }
         self.place.write(package, entry)?;
@@ -118,8 +114,17 @@ fn kept_from_a_gpu(paths: &EntryPaths) -> CommandError {
     CommandError::new(
         Exit::Unsatisfied,
         format!("{} was tuned on a GPU, and this run on none: it is kept", paths.manifest.display()),
-        "write elsewhere with --out DIR, or replace it all the same with --replace-measured",
+        "write elsewhere with --out DIR, or replace it all the same with --replace-measured; what was damaged comes \
+         back from version control",
     )
+}
+
+/// The source that is stored. It outlives damage to the files beside it, since a search judges it like any other.
+pub(super) fn stored_source(paths: &EntryPaths, old: Option<&Entry>) -> Option<String> {
+    match old {
+        Some(old) => Some(old.source.clone()),
+        None => Some(fs::read_to_string(&paths.source).ok()?.replace("\r\n", "\n")),
+    }
 }
 
 /// Whether a search's best is stored. Half a round is no reason to replace what is there; nor is a search that was

@@ -8,7 +8,7 @@ use fsr_build::spec::{Arch, ComputeCapability, KernelSpec};
 use fsr_build::store::{Entry, read_entry};
 
 use super::Tuning;
-use super::incumbent::{is_kept, is_known, is_nothing_new, outlasts};
+use super::incumbent::{is_kept, is_known, is_nothing_new, outlasts, stored_source};
 use super::run::{self, Started};
 use crate::cli::devices::Subject;
 use crate::cli::watch::{Watch, times};
@@ -78,7 +78,8 @@ impl Tuning<'_> {
         let inputs = rig::inputs(package, kernel, arch)?;
         let Started { facts, mut journal, settings } =
             run::start(&state, self.args, package, &inputs, recording.as_deref(), self.shell)?;
-        let old = read_entry(&self.place.paths(package, &kernel.name, arch)).ok();
+        let paths = self.place.paths(package, &kernel.name, arch);
+        let old = read_entry(&paths).ok();
         let mut previous = match &recording {
             Some(recording) => {
                 journal::header(recording).map(|header| header.previous.clone()).unwrap_or_default()
@@ -86,11 +87,11 @@ impl Tuning<'_> {
             None => Vec::new(),
         };
         // Whatever answers, what is stored here is replaced by nothing slower; recorded verdicts do not know it.
-        if let Some(old) = &old
+        if let Some(source) = stored_source(&paths, old.as_ref())
             && !self.args.verdicts
-            && !previous.contains(&old.source)
+            && !previous.contains(&source)
         {
-            previous.push(old.source.clone());
+            previous.push(source);
         }
         let watch = Watch::new(self.shell.clone(), &kernel.name, self.args.verdicts);
         let mut recorded;
