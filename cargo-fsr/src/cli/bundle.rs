@@ -63,7 +63,8 @@ pub fn run(args: Bundle, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Ex
         "Bundled",
         format_args!("{} into {}", count(kernels.len(), "kernel", "kernels"), args.dir.display()),
     );
-    shell.note("Next", format_args!("there: cargo-fsr tune --bundle {}", args.dir.display()));
+    let dir = args.dir.to_string_lossy();
+    shell.note("Next", format_args!("there: cargo-fsr tune --bundle {}", shell_words::quote(&dir)));
     Ok(Exit::Success)
 }
 

@@ -254,6 +254,9 @@ impl<'a> Devices<'a> {
 
 fn no_library(error: LibraryError, source: &Source) -> CommandError {
     let help = match source {
+        _ if matches!(error, LibraryError::Io { .. }) => {
+            "programs find it in a folder of the cache: let that one be written, or name another in FSR_CACHE_DIR"
+        }
         Source::File(_) => "name the library in FSR_SIM_LIBRARY or as `sim-library` in fsr.toml",
         _ => {
             "build it in a check-out of cargo-fsr with `cargo build --release -p fsr-sim-libcuda`, and name the \

@@ -139,13 +139,40 @@ impl Shell {
     }
 
     fn line(&self, style: Style, verb: &str, text: &dyn Display) {
+        let text = text.to_string();
+        let text = behind(verb, &text);
         self.progress.suspend(|| {
             let _ = writeln!(anstream::stderr(), "{style}{verb:>12}{style:#} {text}");
         });
     }
 }
 
+/// What is left to say behind a verb: other programs' lines, and sentences that stand alone elsewhere, begin with it.
+fn behind<'a>(verb: &str, text: &'a str) -> &'a str {
+    let text = text.trim_start();
+    match text.get(..verb.len()) {
+        Some(first) if first.eq_ignore_ascii_case(verb) && text[verb.len()..].starts_with(' ') => {
+            text[verb.len()..].trim_start()
+        }
+        _ => text,
+    }
+}
+
 /// `1 kernel`, `2 kernels`.
 pub fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::behind;
+
+    #[test]
+    fn no_verb_is_said_twice() {
+        assert_eq!(behind("Waiting", "waiting for the device"), "for the device");
+        assert_eq!(behind("Installing", "Installing collected packages: x"), "collected packages: x");
+        assert_eq!(behind("Installing", "  Downloading x"), "Downloading x");
+        assert_eq!(behind("Waiting", "waitingroom"), "waitingroom");
+        assert_eq!(behind("Kept", "Kepä"), "Kepä");
+    }
 }

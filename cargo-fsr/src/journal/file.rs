@@ -136,8 +136,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<Entry>, JournalError> {
         if index == 0 {
             check_format(path, line)?;
         }
-        let entry: Entry =
-            serde_json::from_slice(line).map_err(|error| corrupt(number, error.to_string()))?;
+        let entry: Entry = serde_json::from_slice(line).map_err(|error| corrupt(number, fault(&error)))?;
         if (index == 0) != matches!(entry.record, Record::Header(_)) {
             return Err(corrupt(number, "a journal begins with its header, and has no other".to_owned()));
         }
@@ -149,6 +148,13 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<Entry>, JournalError> {
         entries.push(entry);
     }
     Ok(entries)
+}
+
+/// The parser counts lines within the one that it was given: only the column is of use.
+fn fault(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&place).map_or(text.clone(), |what| format!("{what} (column {})", error.column()))
 }
 
 /// The version is looked at before anything else, so that another format is named as such.
@@ -240,7 +246,7 @@ mod tests {
         };
         let line = |index: usize| text.lines().nth(index).unwrap();
         insta::assert_snapshot!(error(text.replace("\"one\"", "one")),
-            @"journal RUN, line 2: expected value at line 1 column 66");
+            @"journal RUN, line 2: expected value (column 66)");
         insta::assert_snapshot!(error(format!("{}\n{text}", line(1))),
             @"journal RUN, line 1: this is no journal of cargo-fsr");
         insta::assert_snapshot!(error(format!("{text}{}\n", line(0))),

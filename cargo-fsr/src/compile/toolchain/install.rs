@@ -172,7 +172,7 @@ fn lock(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<File, InstallEr
     let file = File::create(&path).map_err(at(&path))?;
     match file.try_lock() {
         Ok(()) => return Ok(file),
-        Err(TryLockError::WouldBlock) => progress("waiting for another installation to end"),
+        Err(TryLockError::WouldBlock) => progress("another installation is under way: waiting for its end"),
         Err(TryLockError::Error(source)) => return Err(at(&path)(source)),
     }
     file.lock().map_err(at(&path))?;
