@@ -132,10 +132,40 @@ fn every_fault_is_caught_at_its_line_and_nothing_else() {
         *confusion.entry(expected.into()).or_default().entry(got.into()).or_default() += 1;
     }
 
+    // What compute-sanitizer found on an H200, by kind of fault: each tool's words, and how often none of them spoke.
+    let sanitizer =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/sanitizer.csv")).unwrap();
+    let sanitizer: BTreeMap<&str, Vec<&str>> = sanitizer
+        .lines()
+        .filter_map(|line| line.split_once(','))
+        .map(|(kernel, tools)| (kernel, tools.split(',').collect()))
+        .collect();
+    let tools = &sanitizer["kernel"];
+    let mut beside: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
+    for case in &cases {
+        let row = beside.entry(case.expected().unwrap_or("clean")).or_default();
+        let Some(words) = sanitizer.get(case.name.as_str()) else {
+            *row.entry("not run".into()).or_default() += 1;
+            continue;
+        };
+        let found: Vec<String> = tools
+            .iter()
+            .zip(words)
+            .filter(|(_, word)| **word != "clean")
+            .map(|(tool, word)| format!("{tool}: {word}"))
+            .collect();
+        *row.entry(if found.is_empty() { "nothing".into() } else { found.join(" + ") }).or_default() += 1;
+    }
+
     let faulty = cases.iter().filter(|c| c.expected().is_some()).count();
     let mut table = format!("{faulty} faulty and {} clean kernels\n\n", cases.len() - faulty);
     writeln!(table, "{:<32} found", "is").unwrap();
     for (expected, row) in &confusion {
+        let cells: Vec<String> = row.iter().map(|(got, n)| format!("{got} {n}")).collect();
+        writeln!(table, "{expected:<32} {}", cells.join(", ")).unwrap();
+    }
+    writeln!(table, "\n{:<32} found by compute-sanitizer", "is").unwrap();
+    for (expected, row) in &beside {
         let cells: Vec<String> = row.iter().map(|(got, n)| format!("{got} {n}")).collect();
         writeln!(table, "{expected:<32} {}", cells.join(", ")).unwrap();
     }
