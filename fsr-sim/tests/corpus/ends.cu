@@ -90,3 +90,74 @@ K write_to_constant_memory(unsigned* a, const unsigned* b) {
 K read_of_constant_memory(unsigned* a, const unsigned* b) {
     a[T] = settings[b[T] % 4];
 }
+__device__ __noinline__ void refuse(unsigned n) {
+    if (n > 7) __trap(); //! trap
+}
+//: z64 r64 t16
+K trap_in_a_function(unsigned* a, const unsigned* b) {
+    refuse(b[T]);
+    a[T] = 1;
+}
+//: z64 t32 b3
+K assertion_of_the_last_block(unsigned* a) {
+    assert(blockIdx.x + 1 < gridDim.x); //! assertion failed
+    a[T] = 1;
+}
+//: z1 t64
+K endless_between_barriers(volatile unsigned* a) {
+    do __syncthreads(); //! instruction budget exhausted
+    while (a[0] == 0); //! instruction budget exhausted
+}
+__device__ __noinline__ unsigned odd(unsigned n, unsigned* a);
+__device__ __noinline__ unsigned even(unsigned n, unsigned* a) {
+    volatile unsigned v[32];
+    v[n % 32] = n;
+    return odd(n + 1, a) + v[0]; //! stack overflow
+}
+__device__ __noinline__ unsigned odd(unsigned n, unsigned* a) {
+    volatile unsigned v[32];
+    v[n % 32] = n;
+    return even(n + 1, a) + v[1]; //! stack overflow
+}
+//: z64 t1
+K recursion_of_two(unsigned* a) {
+    a[0] = even(0, a); //! stack overflow
+}
+__device__ __noinline__ unsigned down(unsigned n) {
+    volatile unsigned v[64];
+    v[n % 64] = n;
+    return n == 0 ? 0 : down(n - 1) + v[n % 64]; //! stack overflow
+}
+//: z64 t1 #100000
+K recursion_too_deep_for_this_number(unsigned* a, unsigned n) {
+    a[0] = down(n); //! stack overflow
+}
+//: z64 t1 #100
+K recursion_that_just_fits(unsigned* a, unsigned n) {
+    a[0] = down(n % 10);
+}
+//: z64 z2 t16
+K call_of_nothing(unsigned* a, const unsigned long long* b) {
+    auto f = reinterpret_cast<unsigned (*)(unsigned)>(b[0]);
+    a[T] = f(T); //! invalid call or branch target
+}
+//: z64 r64 t16
+K call_of_data(unsigned* a, const unsigned* b) {
+    auto f = reinterpret_cast<unsigned (*)(unsigned)>(const_cast<unsigned*>(b));
+    a[T] = f(T); //! invalid call or branch target
+}
+__constant__ float weights[32];
+//: z64 t32
+K update_of_constant_weights(unsigned* a) {
+    float* p;
+    asm("{ .reg .u64 t; mov.u64 t, weights; cvta.const.u64 %0, t; }" : "=l"(p));
+    p[T] = a[T] * 0.5f; //! write to constant memory
+    a[T] = (unsigned)weights[T];
+}
+//: z64 t32
+K count_in_constant_memory(unsigned* a) {
+    unsigned* p;
+    asm("{ .reg .u64 t; mov.u64 t, settings; cvta.const.u64 %0, t; }" : "=l"(p));
+    if (T == 3) p[1] += 1; //! write to constant memory
+    a[T] = settings[T % 4];
+}
