@@ -4,7 +4,7 @@ use super::half;
 use super::memory::{Run, resolve, sectors};
 use super::race::Touch;
 use super::{Exec, Trap, lanes};
-use crate::check::FaultKind;
+use crate::check::{FaultKind, Level};
 use crate::parse::Space;
 use crate::program::{Inst, NONE};
 use std::sync::atomic::Ordering::SeqCst;
@@ -155,23 +155,16 @@ pub(crate) fn vector(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     Ok(())
 }
 
-/// Address row `a`, operand row `b`, second operand row `c` (cas), result row `d` or `NONE`.
-pub(crate) fn atomic(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
-    let (op, bytes, narrow) = (i.aux & 0xff, i.aux >> 8 & 0xff, i.aux >> 16 & 1 == 1);
-    let space = [Space::Generic, Space::Shared, Space::Global][(i.aux >> 17 & 3).min(2) as usize];
-    let addresses = x.addresses(i, narrow);
-    let wide = bytes == 8;
-    let operand = |x: &Exec<'_>, row: u32| -> [u64; 32] {
-        if row == NONE {
-            [0; 32]
-        } else if wide {
-            *x.regs.cells::<u64>(row)
-        } else {
-            x.regs.cells::<u32>(row).map(u64::from)
-        }
-    };
-    let (b, c) = (operand(x, i.b), operand(x, i.c));
-    let mut out = [0u64; 32];
+/// Lane by lane, each with its own checks; the lanes whose addresses are global.
+fn atomic_each(
+    x: &mut Exec<'_>,
+    m: u32,
+    addresses: &[u64; 32],
+    (op, bytes, space): (u32, u32, Space),
+    b: &[u64; 32],
+    c: &[u64; 32],
+    out: &mut [u64; 32],
+) -> Result<u32, Trap> {
     let mut global = 0u32;
     for lane in lanes(m) {
         let (space, address) = resolve(space, addresses[lane]);
@@ -186,7 +179,7 @@ pub(crate) fn atomic(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
                 if !aligned {
                     return fault(x, FaultKind::Misaligned);
                 }
-                if x.launch.level == crate::check::Level::Full
+                if x.launch.level == Level::Full
                     && op != AtomicOp::Exch as u32
                     && x.block.shared.unwritten(address, bytes)
                 {
@@ -219,7 +212,7 @@ pub(crate) fn atomic(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
                 if buffer.read_only {
                     return fault(x, FaultKind::ReadOnly);
                 }
-                if x.launch.level == crate::check::Level::Full
+                if x.launch.level == Level::Full
                     && op != AtomicOp::Exch as u32
                     && buffer.unwritten(offset, bytes.into()).is_some()
                 {
@@ -248,7 +241,43 @@ pub(crate) fn atomic(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
             }
         }
     }
-    if x.launch.level == crate::check::Level::Full {
+    Ok(global)
+}
+
+/// Address row `a`, operand row `b`, second operand row `c` (cas), result row `d` or `NONE`.
+pub(crate) fn atomic(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
+    let (op, bytes, narrow) = (i.aux & 0xff, i.aux >> 8 & 0xff, i.aux >> 16 & 1 == 1);
+    let space = [Space::Generic, Space::Shared, Space::Global][(i.aux >> 17 & 3).min(2) as usize];
+    let addresses = x.addresses(i, narrow);
+    let wide = bytes == 8;
+    let operand = |x: &Exec<'_>, row: u32| -> [u64; 32] {
+        if row == NONE {
+            [0; 32]
+        } else if wide {
+            *x.regs.cells::<u64>(row)
+        } else {
+            x.regs.cells::<u32>(row).map(u64::from)
+        }
+    };
+    let (b, c) = (operand(x, i.b), operand(x, i.c));
+    let mut out = [0u64; 32];
+    let mut global = 0u32;
+    let run = Run::wide(&addresses, 0, 0, m, bytes);
+    let simple = space == Space::Shared && run.fits(x.block.shared.bytes().into(), 0);
+    if simple && (x.launch.level != Level::Full || x.block.shared.complete()) {
+        let shared = &mut x.block.shared;
+        for lane in lanes(m) {
+            let address = run.each[lane].into();
+            let old = shared.load(address, bytes);
+            out[lane] = old;
+            let new =
+                if op == 0 { old.wrapping_add(b[lane]) } else { apply(op, bytes, old, b[lane], c[lane]) };
+            shared.store(address, bytes, new);
+        }
+    } else {
+        global = atomic_each(x, m, &addresses, (op, bytes, space), &b, &c, &mut out)?;
+    }
+    if x.launch.level == Level::Full {
         for (space, mask, window) in super::memory::windows(&addresses, m) {
             let shared = space == Space::Shared || i.aux >> 17 & 3 == 1;
             let run = |base, mask| Run::wide(&addresses, 0, base, mask, bytes);

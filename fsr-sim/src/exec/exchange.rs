@@ -1,7 +1,9 @@
 //! Warp-wide exchange: `shfl`, `vote`, `match`, `redux`, `activemask`, `elect`.
 
+use super::memory::both;
+use super::regs::has_wide;
 use super::{Exec, Trap, lanes};
-use crate::program::{Inst, NONE};
+use crate::program::{Inst, MemoryFn, NONE};
 
 /// Modes of `shfl`, in `imm`.
 pub(crate) const UP: i64 = 0;
@@ -10,39 +12,50 @@ pub(crate) const BFLY: i64 = 2;
 pub(crate) const IDX: i64 = 3;
 
 /// `shfl.sync d|p, a, b, c, members`: `b` in row `b`, the clamp in row `target`, members in row `c`, predicate in `aux`.
-pub(crate) fn shfl(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
-    let (a, b, clamp) =
-        (*x.regs.cells::<u32>(i.a), *x.regs.cells::<u32>(i.b), *x.regs.cells::<u32>(i.target));
-    let mut out = a;
-    let mut valid = 0u32;
-    for lane in lanes(m) {
+#[inline(always)]
+fn shfl_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
+    match i.imm {
+        UP => exchange(x, i, m, |own, n, _, max| {
+            let source = own.wrapping_sub(n);
+            (source, source as i32 >= max as i32)
+        }),
+        DOWN => exchange(x, i, m, |own, n, _, max| (own + n, own + n <= max)),
+        BFLY => exchange(x, i, m, |own, n, _, max| (own ^ n, own ^ n <= max)),
+        _ => exchange(x, i, m, |own, n, segment, max| {
+            let source = own & segment | n & !segment;
+            (source, source <= max)
+        }),
+    }
+    Ok(())
+}
+
+/// `f` of lane, `b`, segment mask and last lane: the source lane, and whether it is valid.
+#[inline(always)]
+fn exchange(x: &mut Exec<'_>, i: &Inst, m: u32, f: impl Fn(u32, u32, u32, u32) -> (u32, bool)) {
+    let (b, clamp) = (x.regs.cells::<u32>(i.b), x.regs.cells::<u32>(i.target));
+    let mut sources = [0u32; 32];
+    let mut valid = 0;
+    for lane in 0..32 {
         let own = lane as u32;
         let segment = clamp[lane] >> 8 & 0x1f;
         let bound = clamp[lane] & 0x1f;
-        let n = b[lane] & 0x1f;
-        let max = (own & segment) | (bound & !segment);
-        let min = own & segment;
-        let (source, ok) = match i.imm {
-            UP => {
-                let source = own.wrapping_sub(n);
-                (source, (source as i32) >= (max as i32))
-            }
-            DOWN => (own + n, own + n <= max),
-            BFLY => (own ^ n, own ^ n <= max),
-            _ => {
-                let source = min | (n & !segment);
-                (source, source <= max)
-            }
-        };
-        let source = if ok { source & 31 } else { own };
-        out[lane] = a[source as usize];
-        valid |= u32::from(ok) << lane;
+        let (source, ok) = f(own, b[lane] & 0x1f, segment, own & segment | bound & !segment);
+        sources[lane] = if ok { source & 31 } else { own };
+        valid |= if ok { 1 << lane } else { 0 };
+    }
+    let a = x.regs.cells::<u32>(i.a);
+    let mut out = [0; 32];
+    for lane in 0..32 {
+        out[lane] = a[sources[lane] as usize & 31];
     }
     x.regs.write(i.d, &out, m);
     if i.aux != NONE {
         x.regs.set_pred(i.aux, valid, m);
     }
-    Ok(())
+}
+
+both! {
+    shfl = shfl_body;
 }
 
 /// Kinds of `vote`, in `imm`.

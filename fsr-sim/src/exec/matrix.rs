@@ -4,11 +4,12 @@
 //! sums in another order and precision. A `wmma` fragment's layout is opaque in PTX: here it is each type's own, used
 //! by `load`, `mma` and `store` alike.
 
-use super::memory::{Run, lane_load, lane_store};
+use super::memory::{Run, both, lane_load, lane_store, warp_load};
+use super::regs::has_wide;
 use super::soft::{bf16_to_f32, f16_to_f32};
 use super::{Exec, Trap, soft};
 use crate::parse::Space;
-use crate::program::Inst;
+use crate::program::{Inst, MemoryFn};
 
 /// Element types of matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,18 +206,51 @@ fn place_wmma(lane: u32, i: u32) -> u32 {
     i * 32 + lane
 }
 
-fn gather(x: &Exec<'_>, rows: &[u32], element: Element, lane: usize, i: u32) -> f64 {
+/// Element `i` of all lanes.
+#[inline(always)]
+fn gather(x: &Exec<'_>, rows: &[u32], element: Element, i: u32) -> [f64; 32] {
     let bits = element.bits();
+    let pack = (32 / bits).max(1);
+    let Some(row) = rows.get((i / pack) as usize) else { return [0.0; 32] };
     if bits == 64 {
-        return rows.get(i as usize).map_or(0.0, |row| element.value(x.regs.cells::<u64>(*row)[lane]));
+        return x.regs.cells::<u64>(*row).map(|raw| element.value(raw));
     }
-    let pack = 32 / bits;
-    rows.get((i / pack) as usize)
-        .map_or(0.0, |row| element.value(u64::from(x.regs.cells::<u32>(*row)[lane]) >> (bits * (i % pack))))
+    let shift = bits * (i % pack);
+    let cells = x.regs.cells::<u32>(*row);
+    let mut out = [0.0; 32];
+    match element {
+        Element::F16 => {
+            for lane in 0..32 {
+                out[lane] = f16_value(cells[lane] >> shift & 0xffff).into();
+            }
+        }
+        Element::F32 => {
+            for lane in 0..32 {
+                out[lane] = f32::from_bits(cells[lane]).into();
+            }
+        }
+        _ => {
+            for lane in 0..32 {
+                out[lane] = element.value(u64::from(cells[lane]) >> shift);
+            }
+        }
+    }
+    out
+}
+
+/// As `f16_to_f32`, in steps that the compiler makes vectors of.
+#[inline(always)]
+fn f16_value(bits: u32) -> f32 {
+    let magnitude = bits << 13 & 0x0fff_e000;
+    // 2^112: the difference of the exponents' biases.
+    let finite = f32::from_bits(magnitude) * f32::from_bits(0x7780_0000);
+    let finite = if magnitude >= 0x0f80_0000 { magnitude | 0x7f80_0000 } else { finite.to_bits() };
+    f32::from_bits(finite | bits << 16 & 0x8000_0000)
 }
 
 /// `mma.sync` and `wmma.mma`: operands in `extras[target]`.
-pub(crate) fn mma(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
+#[inline(always)]
+fn mma_body(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
     let shape = Mma::unpack(i.imm);
     let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
     let kernel = x.launch.kernel;
@@ -226,50 +260,58 @@ pub(crate) fn mma(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
     let mut a = vec![0f64; m * k];
     let mut b = vec![0f64; n * k];
     let mut c = vec![0f64; m * n];
-    for lane in 0..32u32 {
-        for e in 0..shape.a_count() {
+    for e in 0..shape.a_count() {
+        let values = gather(x, &extra.a, shape.a, e);
+        for lane in 0..32 {
             let at = if own_layout {
                 place_wmma(lane, e) as usize
             } else {
                 let (row, column) = place_a(lane, e, shape.a.bits(), shape.m);
                 row as usize * k + column as usize
             };
-            a[at] = gather(x, &extra.a, shape.a, lane as usize, e);
-        }
-        for e in 0..shape.b_count() {
-            // B is kept with K running fastest.
-            let at = if own_layout {
-                let at = place_wmma(lane, e) as usize;
-                (at % n) * k + at / n
-            } else {
-                let (row, column) = place_b(lane, e, shape.b.bits());
-                column as usize * k + row as usize
-            };
-            b[at] = gather(x, &extra.b, shape.b, lane as usize, e);
-        }
-        for e in 0..shape.c_count() {
-            c[place_result(&shape, lane, e)] = gather(x, &extra.c, shape.c, lane as usize, e);
+            a[at] = values[lane as usize];
         }
     }
+    for e in 0..shape.b_count() {
+        let values = gather(x, &extra.b, shape.b, e);
+        for lane in 0..32 {
+            let at = if own_layout {
+                place_wmma(lane, e) as usize
+            } else {
+                let (row, column) = place_b(lane, e, shape.b.bits());
+                row as usize * n + column as usize
+            };
+            b[at] = values[lane as usize];
+        }
+    }
+    for e in 0..shape.c_count() {
+        let values = gather(x, &extra.c, shape.c, e);
+        for lane in 0..32 {
+            c[place_result(&shape, lane, e)] = values[lane as usize];
+        }
+    }
+    debug_assert!(n.is_multiple_of(8));
     for row in 0..m {
-        for column in 0..n {
-            let (left, right) = (&a[row * k..][..k], &b[column * k..][..k]);
-            let pairs = left.iter().zip(right);
-            let sum: f64 = if shape.xor {
-                pairs.map(|(p, q)| (p - q).abs()).sum()
-            } else {
-                pairs.map(|(p, q)| p * q).sum()
-            };
-            let value = c[row * n + column] + sum;
-            c[row * n + column] = if shape.d == Element::S32 {
-                if shape.sat {
-                    value.clamp(i32::MIN.into(), i32::MAX.into())
-                } else {
-                    f64::from(value as i64 as i32)
+        let left = &a[row * k..][..k];
+        for (part, values) in c[row * n..][..n].as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            // Eight sums side by side, each in the order of K.
+            let mut sums = [-0.0; 8];
+            for (p, right) in left.iter().zip(b.chunks_exact(n)) {
+                let Some(right) = right[8 * part..].first_chunk::<8>() else { break };
+                for (sum, q) in sums.iter_mut().zip(right) {
+                    *sum += if shape.xor { (p - q).abs() } else { p * q };
                 }
-            } else {
-                value
-            };
+            }
+            for (value, sum) in values.iter_mut().zip(sums) {
+                *value += sum;
+                if shape.d == Element::S32 {
+                    *value = if shape.sat {
+                        value.clamp(i32::MIN.into(), i32::MAX.into())
+                    } else {
+                        f64::from(*value as i64 as i32)
+                    };
+                }
+            }
         }
     }
     let bits = shape.d.bits();
@@ -291,6 +333,10 @@ pub(crate) fn mma(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
         }
     }
     Ok(())
+}
+
+both! {
+    mma = mma_body;
 }
 
 fn place_result(shape: &Mma, lane: u32, e: u32) -> usize {
@@ -355,12 +401,26 @@ pub(crate) fn wmma_load(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Tra
     let (bytes, pack) = (bits / 8, (32 / bits).max(1));
     for (register, row) in rows.iter().enumerate() {
         let mut out = [0u64; 32];
-        for lane in super::lanes(mask) {
-            for part in 0..pack {
-                let at = place_wmma(lane as u32, register as u32 * pack + part) % (tile.rows * tile.columns);
-                let address = tile_address(&tile, addresses[lane], stride[lane], at);
-                let raw = lane_load(x, lane, tile.space, address, bytes)?;
-                out[lane] |= raw << (bits % 64 * part);
+        let address = |lane: usize, part: u32| {
+            let (at, count) =
+                (place_wmma(lane as u32, register as u32 * pack + part), tile.rows * tile.columns);
+            let at = if at < count { at } else { at % count };
+            tile_address(&tile, addresses[lane], stride[lane], at)
+        };
+        let parts = (0..pack).try_for_each(|part| {
+            let raw =
+                warp_load(x, tile.space, &std::array::from_fn(|lane| address(lane, part)), mask, bytes)?;
+            (0..32).for_each(|lane| out[lane] |= raw[lane] << (bits % 64 * part));
+            Some(())
+        });
+        if parts.is_none() {
+            // Lane by lane, for the first that faults.
+            out = [0; 32];
+            for lane in super::lanes(mask) {
+                for part in 0..pack {
+                    let raw = lane_load(x, lane, tile.space, address(lane, part), bytes)?;
+                    out[lane] |= raw << (bits % 64 * part);
+                }
             }
         }
         if bits == 64 {
@@ -398,7 +458,12 @@ pub(crate) fn wmma_store(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Tr
 }
 
 fn tile_address(tile: &Tile, base: u64, stride: u32, at: u32) -> u64 {
-    let (row, column) = (u64::from(at / tile.columns), u64::from(at % tile.columns));
+    let (row, column) = if tile.columns.is_power_of_two() {
+        (at >> tile.columns.trailing_zeros(), at & (tile.columns - 1))
+    } else {
+        (at / tile.columns, at % tile.columns)
+    };
+    let (row, column) = (u64::from(row), u64::from(column));
     let stride = u64::from(stride >> tile.packed);
     let element = if tile.row_major { row * stride + column } else { column * stride + row };
     base.wrapping_add(element * u64::from(tile.element.bits() / 8))
@@ -411,20 +476,19 @@ pub(crate) fn ldmatrix(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap
     let rows = &kernel.extras[i.target as usize].dst;
     let addresses = x.addresses(i, i.aux & 2 != 0);
     let space = if i.aux & 4 != 0 { Space::Generic } else { Space::Shared };
-    matrix_checks(x, &addresses, rows.len(), space, false)?;
+    let run = matrix_checks(x, &addresses, rows.len(), space, false)?;
     for (matrix, row) in rows.iter().enumerate() {
         let element = |x: &Exec<'_>, r: usize, c: u64| {
-            let source = matrix * 8 + r;
-            lane_load(x, source, space, addresses[source] + 2 * c, 2)
+            x.block.shared.load(u64::from(run.each[matrix * 8 + r]) + 2 * c, 2)
         };
         let mut out = [0u32; 32];
         for (lane, value) in out.iter_mut().enumerate() {
             let (group, member) = (lane / 4, (lane % 4) as u64);
             let pair = if i.aux & 1 == 0 {
-                (element(x, group, 2 * member)?, element(x, group, 2 * member + 1)?)
+                (element(x, group, 2 * member), element(x, group, 2 * member + 1))
             } else {
                 let (r, c) = (2 * member as usize, group as u64);
-                (element(x, r, c)?, element(x, r + 1, c)?)
+                (element(x, r, c), element(x, r + 1, c))
             };
             *value = pair.0 as u32 | (pair.1 as u32) << 16;
         }
@@ -472,7 +536,7 @@ fn matrix_checks(
     matrices: usize,
     space: Space,
     write: bool,
-) -> Result<(), Trap> {
+) -> Result<Run, Trap> {
     let mask = if matrices >= 4 { u32::MAX } else { (1u32 << (8 * matrices)) - 1 };
     for lane in super::lanes(mask) {
         let (space, address) = super::memory::resolve(space, addresses[lane]);
@@ -493,7 +557,7 @@ fn matrix_checks(
         }
     }
     x.count_run(&run);
-    Ok(())
+    Ok(run)
 }
 
 #[cfg(test)]

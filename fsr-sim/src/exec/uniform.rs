@@ -62,7 +62,11 @@ impl Uniforms {
                 Special::Ctaid(k) => block.index.get(usize::from(*k)).copied().unwrap_or(0),
                 _ => block.sm,
             };
-            fill(regs, *row, *wide, [value.into(); 32]);
+            if *wide {
+                *regs.cells_mut::<u64>(*row) = [value.into(); 32];
+            } else {
+                *regs.cells_mut::<u32>(*row) = [value; 32];
+            }
         }
     }
 }

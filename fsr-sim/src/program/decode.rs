@@ -430,7 +430,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             Some(members) => self.src(members, ScalarType::B32)?,
             None => NONE,
         };
-        self.sync(exchange::shfl, Class::WarpExchange, |n| {
+        self.sync(exchange::shfl(), Class::WarpExchange, |n| {
             (n.d, n.a, n.b, n.c, n.target, n.aux, n.imm) = (d, a, b, c, clamp, pred, mode);
         });
         Ok(())

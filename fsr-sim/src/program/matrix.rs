@@ -79,7 +79,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         if !known || (a == B1) != joined.is_some() {
             return Err(Refusal::Unsupported);
         }
-        self.multiply(i, mma, matrix::mma)
+        self.multiply(i, mma, matrix::mma())
     }
 
     fn multiply(&mut self, i: &'m Instruction<'a>, mma: Mma, f: super::MemoryFn) -> Decoded<()> {
@@ -187,7 +187,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                 return Err(Refusal::Unsupported);
             }
             let xor = joined == Some("xor");
-            return self.multiply(i, Mma { m, n, k, a, b, c, d, sat, wmma: true, xor }, matrix::mma);
+            return self.multiply(i, Mma { m, n, k, a, b, c, d, sat, wmma: true, xor }, matrix::mma());
         }
         let row_major = match mods.one_of(&["row", "col"]) {
             Some("row") => true,

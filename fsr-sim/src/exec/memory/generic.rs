@@ -1,6 +1,6 @@
 //! Generic addresses: which space each lane means; accesses of single lanes for collective instructions.
 
-use super::{At, Shape, global, own, shared};
+use super::{At, Run, Shape, global, own, shared};
 use crate::check::FaultKind;
 use crate::exec::{Exec, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Trap, lanes};
 use crate::parse::Space;
@@ -116,6 +116,28 @@ pub(in crate::exec) fn lane_load(
             Ok(buffer.load(offset, size))
         }
     }
+}
+
+/// The same of all active lanes, where that needs no closer look; those of other lanes mean nothing.
+pub(in crate::exec) fn warp_load(
+    x: &Exec<'_>,
+    space: Space,
+    addresses: &[u64; 32],
+    mask: u32,
+    size: u32,
+) -> Option<[u64; 32]> {
+    let (space, first) = resolve(space, addresses[mask.trailing_zeros() as usize & 31]);
+    let window =
+        if space == Space::Shared { addresses[mask.trailing_zeros() as usize & 31] - first } else { 0 };
+    if space == Space::Shared {
+        let run = Run::wide(addresses, 0, window, mask, size);
+        return run
+            .fits(x.block.shared.bytes().into(), 0)
+            .then(|| run.each.map(|offset| x.block.shared.load(offset.into(), size)));
+    }
+    let buffer = x.launch.memory.find(first).filter(|_| space == Space::Global)?;
+    let run = Run::wide(addresses, 0, buffer.base, mask, size);
+    buffer.takes(&run, false).then(|| run.each.map(|offset| buffer.load(offset.into(), size)))
 }
 
 pub(in crate::exec) fn lane_store(

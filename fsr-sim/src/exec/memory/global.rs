@@ -227,7 +227,7 @@ impl Exec<'_> {
 impl Buffer {
     /// Whether all of an access, whose offsets count from the buffer's base, lies in it and is allowed.
     #[inline(always)]
-    fn takes(&self, run: &Run, write: bool) -> bool {
+    pub(super) fn takes(&self, run: &Run, write: bool) -> bool {
         run.fits(self.len, self.base) && !(write && self.read_only)
     }
 }

@@ -11,7 +11,7 @@ mod shared;
 
 pub(crate) use copy::{copy_async, copy_commit, copy_wait};
 pub(crate) use generic::{is_space, load_generic, store_generic};
-pub(super) use generic::{lane_load, lane_store, resolve, windows};
+pub(super) use generic::{lane_load, lane_store, resolve, warp_load, windows};
 pub(super) use global::sectors;
 pub(crate) use global::{load_global, store_global};
 pub(super) use own::parameter;
@@ -207,7 +207,7 @@ macro_rules! both {
         }
     )+ };
 }
-use both;
+pub(super) use both;
 
 /// `prefetch`, `fence`, `membar` and other instructions that change no value here. Addresses are not even looked at.
 pub(crate) fn nothing(_: &mut Exec<'_>, _: &Inst, _: u32) -> Result<(), Trap> {
