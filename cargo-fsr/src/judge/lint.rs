@@ -107,6 +107,7 @@ impl Lint<'_> {
     /// Outputs that a trivial result passes in every case.
     fn passing(&mut self, trivial: Trivial) -> Result<BTreeSet<String>, JudgeError> {
         let mut passing = self.outputs();
+        let mut seen = BTreeSet::new();
         // Small cases first: one that fails is enough, and it costs least there.
         let mut order: Vec<(CaseId, &CaseInfo, SetId)> =
             (0..).zip(self.cases).zip(self.sets).map(|((id, case), set)| (id, case, *set)).collect();
@@ -128,14 +129,16 @@ impl Lint<'_> {
                 return Ok(BTreeSet::new());
             };
             for output in outputs {
-                // Of a single element the mean is the result itself.
-                let shown = trivial != Trivial::Constant(Constant::Mean) || output.elements > 1;
-                if output.mismatches > 0 || !shown {
+                // Of a single element the mean is the result itself, and of none there is nothing to see.
+                let least = if trivial == Trivial::Constant(Constant::Mean) { 2 } else { 1 };
+                if output.mismatches > 0 {
                     passing.remove(&output.buffer);
+                } else if output.elements >= least {
+                    seen.insert(output.buffer);
                 }
             }
         }
-        Ok(passing)
+        Ok(passing.intersection(&seen).cloned().collect())
     }
 
     /// How a trivial result of a case compares; `None` where there is none of this kind.

@@ -99,7 +99,7 @@ fn description(behaviour: &str, role: Role) -> Description {
         "two-names" => cases[2].name = "n=7".to_owned(),
         "untimed" => cases[1].timed = false,
         "copies-one" => cases[1..].iter_mut().for_each(|case| case.buffers[0].shape[0] += 1),
-        "overstated" => cases[2].work_bytes = 500,
+        "overstated" => cases[2].work_bytes = 1000,
         "moody" if role == Role::Device => cases[1].work_bytes += 1,
         _ => {}
     }

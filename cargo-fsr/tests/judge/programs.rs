@@ -125,6 +125,8 @@ fn the_cases_make_no_sense() {
     fault in the host launch code: case `n=7`: the reference of output `y` holds NaN at [3]
     fault in the host launch code: case `n=7`: all inputs are zero
     fault in the host launch code: a kernel that leaves a copy of an input passes every case: tighten the tolerance, or give the cases inputs with more in them
+    fault in the host launch code: output `y`: a kernel that leaves the mean of what is right in every element passes every case: tighten the tolerance, or give the cases inputs with more in them
+    fault in the host launch code: case `n=13` declares 1000 bytes of work, and its buffers hold only 104 to read and write: no kernel would be fast enough to be believed; give `work_bytes` what any right kernel must move
     fault in the host launch code: the cases are not the same in every run: case `n=1000` has other buffers or other work; they must not depend on time, chance or the device
     "#);
 }
@@ -142,7 +144,7 @@ fn a_tolerance_that_anything_passes() {
     let mut course = Course::over("well", |options| options.tolerance = tolerance);
     let error = course.judge.bench().unwrap_err();
     insta::assert_snapshot!(error, @r#"
-    tolerance = { rtol = 1e0, atol = 1e0 }: a kernel that leaves all zeros passes every case: tighten the tolerance, or give the cases inputs with more in them
+    tolerance = { rtol = 1e0, atol = 1e0 }: output `y`: a kernel that leaves all zeros passes every case: tighten the tolerance, or give the cases inputs with more in them
     "#);
     course.leaves_nothing();
 }

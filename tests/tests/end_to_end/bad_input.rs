@@ -101,6 +101,42 @@ fn host_launch_code() {
 }
 
 #[test]
+fn specs_that_let_anything_pass() {
+    let project = Project::tuned("loose-specs");
+    let host = project.read("examples/fsr_saxpy.rs");
+    let cargo_toml = project.read("Cargo.toml");
+    let error = |from: &str, to: &str| {
+        assert!(host.contains(from), "{from}");
+        project.write("examples/fsr_saxpy.rs", host.replace(from, to));
+        fails(&project, project.fsr("tune --force").on_cpu_device(), HOST).error()
+    };
+    snapshot!(error("*y = a.mul_add(*x, *y);", "*y = f32::NAN * a * x;").split(" at [").next().unwrap(), @"error: fault in the host launch code: case `n=65536`: the reference leaves NaN in output `y`");
+    snapshot!(error("let a = cpu.scalar(a);", "let a = cpu.scalar(a);\n            cpu.scale_at_least(y, 1e30);"), @"error: fault in the host launch code: output `y`: a kernel that leaves all zeros passes every case: tighten the tolerance, or give the cases inputs with more in them");
+    snapshot!(error("*y = a.mul_add(*x, *y);", "*y = 7.5 + 0.0 * (a + x);"), @"error: fault in the host launch code: output `y`: a kernel that leaves the mean of what is right in every element passes every case: tighten the tolerance, or give the cases inputs with more in them");
+    snapshot!(error("case.input::<f32>(\"x\", [n]);\n        let y = case.in_out::<f32>(\"y\", [n]);", "case.input_from::<f32>(\"x\", [n], Values::constant(0.0));\n        let y = case.in_out_from::<f32>(\"y\", [n], Values::constant(0.0));"), @"error: fault in the host launch code: case `n=65536`: all inputs are zero");
+    snapshot!(error("[1], [1021]", "[1021], [1021]"), @"error: fault in the host launch code: two cases are named `n=1021`");
+    snapshot!(error("case.in_out::<f32>(\"y\", [n]);", "case.in_out::<f32>(\"y\", [n]);\n        case.work_bytes(32 * 12 * n);"), @"error: fault in the host launch code: case `n=65536` declares 25165824 bytes of work, and its buffers hold only 786432 to read and write: no kernel would be fast enough to be believed; give `work_bytes` what any right kernel must move");
+
+    project.write("examples/fsr_saxpy.rs", &host);
+    project.write(
+        "Cargo.toml",
+        cargo_toml.replace("tunables = {", "tolerance = { rtol = 1.0, atol = 0.0 }\ntunables = {"),
+    );
+    snapshot!(fails(&project, project.fsr("tune --force"), INPUT).error(), @"error: [project]/Cargo.toml:38:22: `package.metadata.fsr.kernels.saxpy.tolerance.rtol`: must be from 0 to below 1, but is 1");
+    project.write(
+        "Cargo.toml",
+        cargo_toml.replace("tunables = {", "tolerance = { rtol = 0.0, atol = 1e30 }\ntunables = {"),
+    );
+    snapshot!(fails(&project, project.fsr("tune --force"), INPUT).error(), @"error: [project]/Cargo.toml:38:34: `package.metadata.fsr.kernels.saxpy.tolerance.atol`: must be from 0 to below 1, but is 1000000000000000000000000000000");
+    project.write(
+        "Cargo.toml",
+        cargo_toml.replace("tunables = {", "tolerance = { rtol = 0.999, atol = 0.999 }\ntunables = {"),
+    );
+    snapshot!(fails(&project, project.fsr("tune --force").on_cpu_device(), INPUT).error(), @"error: tolerance = { rtol = 9.99e-1, atol = 9.99e-1 }: output `y`: a kernel that leaves all zeros passes every case: tighten the tolerance, or give the cases inputs with more in them");
+    assert!(project.asked().is_empty(), "nobody was asked for a kernel");
+}
+
+#[test]
 fn baselines_models_and_machines() {
     let project = Project::tuned("bad-machine");
     let baseline = project.read("kernels/saxpy.cu");
