@@ -132,7 +132,12 @@ fn specs_that_let_anything_pass() {
         "Cargo.toml",
         cargo_toml.replace("tunables = {", "tolerance = { rtol = 0.999, atol = 0.999 }\ntunables = {"),
     );
-    snapshot!(fails(&project, project.fsr("tune --force").on_cpu_device(), INPUT).error(), @"error: tolerance = { rtol = 9.99e-1, atol = 9.99e-1 }: output `y`: a kernel that leaves all zeros passes every case: tighten the tolerance, or give the cases inputs with more in them");
+    // Which of the trivial results passes depends on the inputs.
+    let error = fails(&project, project.fsr("tune --force").on_cpu_device(), INPUT).error();
+    assert!(
+        error.contains("rtol = 9.99e-1, atol = 9.99e-1 }: ") && error.contains("passes every case"),
+        "{error}"
+    );
     assert!(project.asked().is_empty(), "nobody was asked for a kernel");
 }
 
