@@ -34,7 +34,7 @@ impl Counters {
     /// The instructions from `from` to before `to` were issued for the lanes of `mask`.
     #[inline(always)]
     pub fn issue(&mut self, from: u32, to: u32, mask: u32) {
-        let lanes = u64::from(mask.count_ones());
+        let lanes = if mask == u32::MAX { 32 } else { mask.count_ones().into() };
         if let Some(line) = self.lines.get_mut(from as usize) {
             line.issued = line.issued.wrapping_add(1);
             line.lanes = line.lanes.wrapping_add(lanes);

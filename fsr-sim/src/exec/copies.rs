@@ -16,6 +16,8 @@ struct Owner {
 struct Groups {
     /// The group that the next copy belongs to.
     open: u32,
+    /// Groups from here on have no copy.
+    issued: u32,
     /// Groups below are complete.
     done: u32,
 }
@@ -45,7 +47,9 @@ impl Copies {
 
     /// A warp's copy to `size` bytes; the range lies within shared memory.
     pub fn issue(&mut self, warp: u32, address: u64, size: u32) {
-        let group = self.groups(warp).open;
+        let groups = self.groups(warp);
+        let group = groups.open;
+        groups.issued = group + 1;
         let (first, last) = (address as usize / 4, (address + u64::from(size)).div_ceil(4) as usize);
         if self.owners.len() < last {
             self.owners.resize(last, Owner::default());
@@ -65,9 +69,12 @@ impl Copies {
             groups.open += 1;
         }
         groups.done = groups.done.max(groups.open.saturating_sub(keep.unwrap_or(0)));
+        if self.groups.iter().all(|groups| groups.issued <= groups.done) {
+            self.owners.clear();
+        }
     }
 
-    /// Whether there was any copy.
+    /// Whether there is a copy that nothing has waited for.
     pub fn any(&self) -> bool {
         !self.owners.is_empty()
     }

@@ -165,7 +165,11 @@ impl Exec<'_> {
             return 0;
         }
         let members = self.regs.cells::<u32>(i.c);
-        lanes(m).filter(|&lane| members[lane] >> lane & 1 == 0).fold(0, |out, lane| out | 1 << lane)
+        let mut inside = 0;
+        for lane in 0..32 {
+            inside |= members[lane] & 1 << lane;
+        }
+        m & !inside
     }
 
     /// Addresses of all lanes: row `a` (32-bit when `narrow`) plus the offset.

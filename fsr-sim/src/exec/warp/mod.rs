@@ -133,6 +133,11 @@ impl Warp {
 
     /// Takes the fragment that should run next, merged with all at the same place.
     fn choose(&mut self) -> Option<Fragment> {
+        if let [only] = self.fragments.as_slice()
+            && only.state == State::Ready
+        {
+            return self.fragments.pop();
+        }
         let ready = |f: &Fragment| f.state == State::Ready;
         let mut best: Option<usize> = None;
         for (k, fragment) in self.fragments.iter().enumerate().filter(|(_, f)| ready(f)) {
@@ -264,11 +269,13 @@ impl Warp {
                         }
                         let mut exec =
                             Exec { launch, block, warp: &mut self.state, regs: &mut self.regs, pc };
-                        let outside = exec.outside_mask(inst, active);
-                        if launch.level == Level::Full && (forced || outside != 0) {
-                            let lane = if outside != 0 { outside } else { active }.trailing_zeros();
-                            let raised = exec.raise(trap(FaultKind::MemberMask, lane));
-                            debug_assert!(raised.is_ok());
+                        if launch.level == Level::Full {
+                            let outside = exec.outside_mask(inst, active);
+                            if forced || outside != 0 {
+                                let lane = if outside != 0 { outside } else { active }.trailing_zeros();
+                                let raised = exec.raise(trap(FaultKind::MemberMask, lane));
+                                debug_assert!(raised.is_ok());
+                            }
                         }
                         // SAFETY: decoding picked a version for this processor.
                         if let Err(trap) = unsafe { f(&mut exec, inst, active) } {
