@@ -242,6 +242,7 @@ impl<'a> Devices<'a> {
     fn options(&self, device: HostProgram, reference: HostProgram, subject: Subject<'_>) -> HostJudgeOptions {
         let mut options = HostJudgeOptions::new(device);
         options.reference = reference;
+        options.kernel = Some(subject.kernel.name.clone());
         options.lines = Some(subject.lines.clone());
         options.tolerance = subject.kernel.tolerance.map(|own| Tolerance { rtol: own.rtol, atol: own.atol });
         options.state = subject.kernel.state.clone();

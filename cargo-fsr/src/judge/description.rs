@@ -18,8 +18,16 @@ fn moved(buffer: &BufferInfo) -> u64 {
 }
 
 /// Refuses what no candidate could be judged by.
-pub(super) fn check(description: &Description) -> Result<(), JudgeError> {
+pub(super) fn check(description: &Description, kernel: Option<&str>) -> Result<(), JudgeError> {
     let fault = |what: String| Err(JudgeError::HostCode(what));
+    if let Some(kernel) = kernel.filter(|kernel| *kernel != description.kernel) {
+        // Copied from another kernel, most likely: cases and reference would be the other's too.
+        let other = &description.kernel;
+        return fault(format!(
+            "it is about the kernel `{other}`, and the spec names it as the host of `{kernel}`: one of the two \
+             names is wrong"
+        ));
+    }
     let cases = &description.cases;
     if cases.is_empty() {
         return fault("no case is declared".to_owned());

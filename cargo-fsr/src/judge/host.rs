@@ -149,7 +149,7 @@ impl HostJudge {
         let mut session = Session::create(&self.options.roots, FIRST_ROOM, sizes)?;
         let mut reference = self.start_reference(&session)?;
         let description = reference.describe()?;
-        description::check(&description)?;
+        description::check(&description, self.options.kernel.as_deref())?;
         self.executed = description::executed(self.options.extent, &description.cases);
         let room = self.room(&description.cases);
         if !session.has_room(room) {

@@ -100,6 +100,8 @@ pub struct HostJudgeOptions {
     pub device: HostProgram,
     /// The program of the reference process: the same binary, as a rule with the same variables.
     pub reference: HostProgram,
+    /// The kernel that the host code has to be about; `None` takes any.
+    pub kernel: Option<String>,
     /// Which GPU.
     pub ordinal: u32,
     /// The spec's tolerance; `None` takes the defaults by dtype.
@@ -136,6 +138,7 @@ impl HostJudgeOptions {
         Self {
             reference: program.clone(),
             device: program,
+            kernel: None,
             ordinal: 0,
             tolerance: None,
             state: Vec::new(),

@@ -90,6 +90,8 @@ fn host_launch_code() {
         host.replace(main, &format!("{main}    return fsr_host::ExitCode::SUCCESS;\n")),
     );
     snapshot!(fails(&project, tune(), HOST).error(), @"error: fault in the host launch code: `host-bad-host` ended without calling fsr_host: its `main` must hand over to fsr_host before anything else");
+    project.write("examples/fsr_saxpy.rs", host.replace("kernel(\"saxpy\")", "kernel(\"scale\")"));
+    snapshot!(fails(&project, tune(), HOST).error(), @"error: fault in the host launch code: it is about the kernel `scale`, and the spec names it as the host of `saxpy`: one of the two names is wrong");
     // Whether launch code or baseline is to blame, nobody can tell.
     let launch = "let function = ";
     project.write(
