@@ -47,6 +47,12 @@ pub enum LibraryError {
         /// As named.
         path: PathBuf,
     },
+    /// The named file is something else.
+    #[error("{} is not the CPU device: no library with the CUDA driver's functions", path.display())]
+    NoDriver {
+        /// As named.
+        path: PathBuf,
+    },
     /// It could not be built.
     #[error("the CPU device ({PACKAGE} {VERSION}) does not build:\n{log}")]
     Build {
@@ -89,13 +95,26 @@ pub fn find(
     options: BuildOptions,
 ) -> Result<Driver, LibraryError> {
     let library = match source {
-        Source::File(path) if path.is_file() => absolute(path)?,
+        Source::File(path) if path.is_file() => {
+            // A program that finds another thing in its driver's place says anything but that.
+            if !is_driver(path)? {
+                return Err(LibraryError::NoDriver { path: path.clone() });
+            }
+            absolute(path)?
+        }
         Source::File(path) => return Err(LibraryError::NoFile { path: path.clone() }),
         Source::Workspace { manifest, target_dir } => build(manifest, target_dir, flags, options)?,
         Source::Registry => from_registry(cache, flags, options)?,
     };
     let folder = lend(&library, cache)?;
     Ok(Driver { library, folder })
+}
+
+/// Whether a file has the first function of the CUDA driver's interface among its names.
+fn is_driver(path: &Path) -> Result<bool, LibraryError> {
+    let bytes = fs::read(path).map_err(|source| LibraryError::Io { path: path.to_owned(), source })?;
+    const NAME: &[u8] = b"\0cuInit\0";
+    Ok(bytes.starts_with(b"\x7fELF") && bytes.windows(NAME.len()).any(|window| window == NAME))
 }
 
 /// Whether [`find`] has nothing to build that takes long.
@@ -259,6 +278,10 @@ mod tests {
         };
         assert!(matches!(find(), Err(LibraryError::NoFile { path }) if path == file));
         fs::write(&file, "a library").unwrap();
+        assert!(matches!(find(), Err(LibraryError::NoDriver { path }) if path == file));
+        fs::write(&file, b"\x7fELF...\0cuGetErrorName\0").unwrap();
+        assert!(matches!(find(), Err(LibraryError::NoDriver { .. })));
+        fs::write(&file, b"\x7fELF...\0cuInit\0").unwrap();
         let driver = find().unwrap();
         for name in ["libcuda.so", "libcuda.so.1"] {
             assert_eq!(fs::read_link(driver.folder.join(name)).unwrap(), file);

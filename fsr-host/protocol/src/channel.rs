@@ -118,7 +118,10 @@ pub enum ChannelError {
     #[error("the other process closed the channel")]
     Closed,
     /// A variable is missing or unreadable.
-    #[error("environment variable {0} is missing or not understood")]
+    #[error(
+        "environment variable {0} is missing or not understood: cargo-fsr sets it, where it has the version of this \
+         fsr-host"
+    )]
     Environment(&'static str),
     /// The socket failed.
     #[error(transparent)]

@@ -79,7 +79,7 @@ pub struct Outcome {
 #[derive(Debug, thiserror::Error)]
 pub enum NvrtcError {
     /// The library cannot be loaded.
-    #[error("cannot be loaded: {0}")]
+    #[error("cannot be loaded: {}", loader_says(.0))]
     Load(#[from] libloading::Error),
     /// A function reported a fault.
     #[error("{function} failed: {meaning}")]
@@ -95,6 +95,12 @@ pub enum NvrtcError {
     /// More options or headers than fit a C `int`.
     #[error("too many options or headers")]
     TooMany,
+}
+
+/// The crate's error names the call alone; the loader's words are behind it.
+fn loader_says(error: &libloading::Error) -> String {
+    use std::error::Error;
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 impl Nvrtc {
@@ -306,7 +312,11 @@ mod tests {
         let path = folder.path().join("libnvrtc.so.12");
         assert!(matches!(Nvrtc::open(&path), Err(NvrtcError::Load(_))), "missing");
         std::fs::write(&path, "rubbish").unwrap();
-        assert!(matches!(Nvrtc::open(&path), Err(NvrtcError::Load(_))), "rubbish");
+        let rubbish = Nvrtc::open(&path).map(drop).unwrap_err();
+        assert!(matches!(rubbish, NvrtcError::Load(_)));
+        if cfg!(unix) {
+            assert!(rubbish.to_string().contains("libnvrtc.so.12"), "the loader's words: {rubbish}");
+        }
     }
 
     #[test]
