@@ -130,16 +130,6 @@ fn specs_that_let_anything_pass() {
         cargo_toml.replace("tunables = {", "tolerance = { rtol = 0.0, atol = 1e30 }\ntunables = {"),
     );
     snapshot!(fails(&project, project.fsr("tune --force"), INPUT).error(), @"error: [project]/Cargo.toml:38:34: `package.metadata.fsr.kernels.saxpy.tolerance.atol`: must be from 0 to below 1, but is 1000000000000000000000000000000");
-    project.write(
-        "Cargo.toml",
-        cargo_toml.replace("tunables = {", "tolerance = { rtol = 0.999, atol = 0.999 }\ntunables = {"),
-    );
-    // Which of the trivial results passes depends on the inputs.
-    let error = fails(&project, project.fsr("tune --force").on_cpu_device(), INPUT).error();
-    assert!(
-        error.contains("rtol = 9.99e-1, atol = 9.99e-1 }: ") && error.contains("passes every case"),
-        "{error}"
-    );
     assert!(project.asked().is_empty(), "nobody was asked for a kernel");
 }
 
