@@ -82,6 +82,10 @@ impl KernelState {
     /// since it is locked, so that a millisecond tells them apart.
     pub fn new_run(&self) -> Run {
         let millis = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        // A clock that was set back must not hide this run behind an older one.
+        let newest =
+            self.runs().ok().and_then(|runs| runs.first()?.id.split('-').next()?.parse::<u128>().ok());
+        let millis = newest.map_or(millis, |newest| millis.max(newest.saturating_add(1)));
         let id = format!("{millis:013}-{:06x}", rand::random::<u32>() & 0xff_ffff);
         let journal = self.folder.join(format!("{id}.jsonl"));
         Run { id, journal }
@@ -189,6 +193,17 @@ mod tests {
             })
             .collect();
         assert!(ids.is_sorted(), "{ids:?}");
+    }
+
+    #[test]
+    fn a_later_run_is_a_newer_one_though_the_clock_was_set_back() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = ProjectState::in_folder(folder.path().to_owned()).kernel("ops", "saxpy").expect("free");
+        let tomorrow = folder.path().join("ops/saxpy/9000000000000-ffffff.jsonl");
+        std::fs::write(&tomorrow, "{}\n").expect("writable");
+        let run = state.new_run();
+        std::fs::write(&run.journal, "{}\n").expect("writable");
+        assert_eq!(state.runs().expect("readable")[0], run);
     }
 
     #[test]
