@@ -5,24 +5,28 @@
 //! on a machine with a GPU (see its head). To add a form, add its line and record again. `wide.txt` lists whole kernels
 //! for what one instruction on registers does not show (`wide.rs`).
 
+mod bounds;
+mod dense;
 mod form;
 mod inputs;
 mod promise;
 mod wide;
 
-use form::{COUNT, Form, recording};
+use bounds::Bound;
+use form::{Form, recording};
 use fsr_sim::{Arg, Device, LaunchConfig, Module, Options, Profile};
-use promise::{Bound, Promise, distance, promise};
+use promise::{Promise, distance, promise};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// A form's results here, as they lie in memory.
+/// A form's results here, as they lie in memory. As many inputs as fill blocks of 256 threads.
 fn run(form: &Form, inputs: &[Vec<u64>]) -> Result<Vec<u8>, String> {
     let options = Options { threads: 1, ..Options::default() };
     let device = Device::with_options(Profile::named("h200").unwrap(), options);
     let module = Module::parse(&form.ptx()).map_err(|e| e.to_string())?;
     let function = device.load(module).unwrap().function("k").unwrap();
-    let out = device.alloc((COUNT * form.result.bytes()) as u64).unwrap();
+    let count = inputs[0].len();
+    let out = device.alloc((count * form.result.bytes()) as u64).unwrap();
     let mut args: Vec<Arg> = vec![out.into()];
     for (values, ty) in inputs.iter().zip(&form.sources) {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()[..ty.bytes()].to_vec()).collect();
@@ -31,9 +35,9 @@ fn run(form: &Form, inputs: &[Vec<u64>]) -> Result<Vec<u8>, String> {
         args.push(buffer.into());
     }
     args.resize(5, Arg::U64(0));
-    let config = LaunchConfig::linear(COUNT as u32 / 256, 256);
+    let config = LaunchConfig::linear(count as u32 / 256, 256);
     device.launch(&function, config, &args).map_err(|e| e.to_string())?;
-    let mut got = vec![0; COUNT * form.result.bytes()];
+    let mut got = vec![0; count * form.result.bytes()];
     device.read(out, &mut got).unwrap();
     Ok(got)
 }
