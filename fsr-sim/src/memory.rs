@@ -80,8 +80,8 @@ pub enum MemoryError {
 
 struct Storage {
     ptr: *mut u8,
-    /// `None`: host memory that is not ours.
-    layout: Option<Layout>,
+    /// What was allocated, of which `ptr` is the first aligned byte; `None`: host memory that is not ours.
+    whole: Option<(*mut u8, Layout)>,
 }
 
 // SAFETY: the pointer is to memory that lives as long as the storage (our own, or host memory that its owner promised
@@ -92,9 +92,9 @@ unsafe impl Sync for Storage {}
 
 impl Drop for Storage {
     fn drop(&mut self) {
-        if let Some(layout) = self.layout {
+        if let Some((start, layout)) = self.whole {
             // SAFETY: allocated in `Buffer::new` with this layout.
-            unsafe { dealloc(self.ptr, layout) }
+            unsafe { dealloc(start, layout) }
         }
     }
 }
@@ -115,15 +115,19 @@ pub(crate) struct Buffer {
 impl Buffer {
     fn new(base: u64, len: u64, kind: BufferKind, track: bool) -> Option<Buffer> {
         let size = usize::try_from(len).ok()?.checked_next_multiple_of(16)?;
-        let layout = Layout::from_size_align(size, ALIGN).ok()?;
-        // SAFETY: the size is not zero (callers refuse empty buffers).
-        let ptr = unsafe { alloc_zeroed(layout) };
-        if ptr.is_null() {
+        // Aligned by hand: an allocator asked for this alignment would write the zeros that fresh pages are anyway, and
+        // buffers may be larger than the host's memory as long as few of their pages are touched.
+        let layout = Layout::from_size_align(size.checked_add(ALIGN)?, 16).ok()?;
+        // SAFETY: the size is not zero.
+        let start = unsafe { alloc_zeroed(layout) };
+        if start.is_null() {
             return None;
         }
+        // SAFETY: `ALIGN` bytes more were allocated than are needed.
+        let ptr = unsafe { start.add(start.align_offset(ALIGN)) };
         let init = track.then(|| (0..len.div_ceil(64)).map(|_| AtomicU64::new(0)).collect());
         Some(Buffer {
-            storage: Storage { ptr, layout: Some(layout) },
+            storage: Storage { ptr, whole: Some((start, layout)) },
             base,
             len,
             kind,
@@ -341,7 +345,7 @@ impl Memory {
     /// `ptr` must be valid for reads and writes of `len` bytes until it is removed again.
     pub unsafe fn map_host(&mut self, ptr: *mut u8, len: u64) {
         let base = ptr as u64;
-        let storage = Storage { ptr, layout: None };
+        let storage = Storage { ptr, whole: None };
         self.host.insert(
             base,
             Buffer {
@@ -444,6 +448,15 @@ impl Memory {
             if source.unwritten(from + k, 1).is_none() {
                 target.mark(to + k, 1);
             }
+        }
+        Ok(())
+    }
+
+    /// Gives a module's variable its initial values; what has none is zero by definition, which new memory is.
+    pub fn define(&mut self, address: u64, data: &[u8]) -> Result<(), MemoryError> {
+        self.write(address, data)?;
+        if let Some(buffer) = self.find_mut(address) {
+            (buffer.init, buffer.missing) = (None, AtomicU64::new(0));
         }
         Ok(())
     }

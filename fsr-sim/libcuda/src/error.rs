@@ -88,6 +88,7 @@ pub(crate) fn of_launch(error: &LaunchError) -> Option<Code> {
         LaunchError::Invalid(InvalidLaunch::TooManyThreads { most, .. }) if *most < 1024 => {
             Some(LAUNCH_OUT_OF_RESOURCES)
         }
+        LaunchError::Invalid(InvalidLaunch::TooManyRegisters { .. }) => Some(LAUNCH_OUT_OF_RESOURCES),
         LaunchError::Invalid(_) => Some(INVALID_VALUE),
     }
 }

@@ -230,6 +230,79 @@ fn a_jit_error_fills_the_log() {
     });
 }
 
+/// What `cuModuleLoadData` answers for images that are no PTX for this device.
+#[test]
+fn images_that_do_not_load() {
+    on_simulator("images_that_do_not_load", &[], || {
+        use sys::CUresult::*;
+        raw::setup();
+        let load = |image: &[u8]| {
+            let mut image = image.to_vec();
+            image.push(0);
+            let mut module = std::ptr::null_mut();
+            // SAFETY: NUL-terminated, and longer than any header that a driver reads.
+            unsafe { sys::cuModuleLoadData(&mut module, image.as_ptr().cast()) }
+        };
+        assert_eq!(load(KERNELS.as_bytes()), CUDA_SUCCESS);
+        let cut = KERNELS.find("add.s32 %r5, %r5").unwrap();
+        assert_eq!(load(&KERNELS.as_bytes()[..cut]), CUDA_ERROR_INVALID_PTX);
+        assert_eq!(load(KERNELS.replace("sm_80", "sm_100").as_bytes()), CUDA_ERROR_INVALID_PTX);
+        assert_eq!(load(KERNELS.replace("sm_80", "sm_80a").as_bytes()), CUDA_ERROR_INVALID_PTX);
+        assert_eq!(load(KERNELS.replace("8.0", "99.0").as_bytes()), CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+        assert_eq!(load(b"#include <stdio.h>\nint main() { return 0; }"), CUDA_ERROR_INVALID_IMAGE);
+        assert_eq!(load(b""), CUDA_ERROR_INVALID_IMAGE);
+        assert_eq!(load(&[b"\x7fELF".as_slice(), &[0; 200]].concat()), CUDA_ERROR_NO_BINARY_FOR_GPU);
+    });
+}
+
+#[test]
+fn parameters_in_a_buffer_of_the_wrong_size() {
+    on_simulator("parameters_in_a_buffer_of_the_wrong_size", &[], || {
+        use sys::CUresult::*;
+        raw::setup();
+        let f = raw::function("add_one");
+        let launch = |bytes: usize| {
+            let mut size = bytes;
+            let mut params = [0u64; 2];
+            let mut extra: [*mut c_void; 5] = [
+                std::ptr::without_provenance_mut(1),
+                params.as_mut_ptr().cast(),
+                std::ptr::without_provenance_mut(2),
+                (&raw mut size).cast(),
+                std::ptr::null_mut(),
+            ];
+            let none = std::ptr::null_mut();
+            // SAFETY: pairs of keys and values that end with null; the buffer has as many bytes as is said.
+            unsafe {
+                sys::cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, none, std::ptr::null_mut(), extra.as_mut_ptr())
+            }
+        };
+        // A pointer and a count; none of the count is left over for a thread.
+        assert_eq!(launch(12), CUDA_SUCCESS);
+        assert_eq!(launch(8), CUDA_ERROR_INVALID_VALUE);
+    });
+}
+
+#[test]
+fn a_kernel_on_freed_memory_is_stopped() {
+    let text = on_simulator("a_kernel_on_freed_memory_is_stopped", &[], || {
+        raw::setup();
+        let f = raw::function("add_one");
+        // SAFETY: the kernel is launched on freed memory on purpose.
+        unsafe {
+            let mut address = result::malloc_sync(400).unwrap();
+            result::free_sync(address).unwrap();
+            let mut n = 100u32;
+            let mut args = [(&raw mut address).cast::<c_void>(), (&raw mut n).cast::<c_void>()];
+            result::launch_kernel(f, (1, 1, 1), (128, 1, 1), 0, std::ptr::null_mut(), &mut args).unwrap();
+        }
+        assert_eq!(result::ctx::synchronize().unwrap_err().0, sys::CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
+    });
+    if let Some(text) = text {
+        assert!(text.contains("no buffer there"), "{text}");
+    }
+}
+
 #[test]
 fn events_give_modelled_time_that_repeats() {
     let run = || {

@@ -8,6 +8,7 @@ use crate::exec::block::run_grid;
 use crate::memory::Memory;
 use crate::profile::{Modelled, Shape};
 use crate::program::{Kernel, Unsupported};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -87,9 +88,15 @@ pub enum LaunchError {
     Fault(Faults),
 }
 
+/// Instructions that a message names.
+const LISTED: usize = 16;
+/// Bytes of registers of a block: those of 2048 threads of 1024 registers each would be as many.
+const REGISTER_BYTES: u64 = 256 << 20;
+
 fn list(instructions: &[Unsupported]) -> String {
-    let names: Vec<String> = instructions
+    let mut names: Vec<String> = instructions
         .iter()
+        .take(LISTED)
         .map(|u| {
             if u.line > 0 {
                 format!("{} (ptx line {})", u.instruction, u.line)
@@ -98,6 +105,9 @@ fn list(instructions: &[Unsupported]) -> String {
             }
         })
         .collect();
+    if instructions.len() > LISTED {
+        names.push(format!("and {} more", instructions.len() - LISTED));
+    }
     names.join(", ")
 }
 
@@ -113,6 +123,8 @@ pub enum InvalidLaunch {
     DimensionTooLarge { axis: usize, size: u32, most: u32 },
     #[error("{bytes} bytes of shared memory a block; at most {most} are allowed")]
     TooMuchShared { bytes: u64, most: u32 },
+    #[error("{registers} registers and constants in each of {threads} threads; at most {most} can be held")]
+    TooManyRegisters { registers: u32, threads: u64, most: u32 },
     #[error("the kernel requires blocks of {0:?} threads")]
     RequiredBlock([u32; 3]),
     #[error("{given} arguments; the kernel takes {wanted}")]
@@ -171,12 +183,9 @@ impl Device {
         let kernel = function.kernel();
         self.validate(kernel, config).map_err(LaunchError::Invalid)?;
         if !kernel.unsupported.is_empty() {
-            let mut instructions: Vec<Unsupported> = Vec::new();
-            for unsupported in &kernel.unsupported {
-                if !instructions.iter().any(|u| u.instruction == unsupported.instruction) {
-                    instructions.push(unsupported.clone());
-                }
-            }
+            let mut seen = HashSet::new();
+            let each = kernel.unsupported.iter().filter(|u| seen.insert(&u.instruction));
+            let instructions: Vec<Unsupported> = each.cloned().collect();
             return Err(LaunchError::Unsupported { kernel: kernel.name.clone(), instructions });
         }
         let memory = self.read_memory();
@@ -247,6 +256,11 @@ impl Device {
         let most = kernel.max_threads.unwrap_or(1024).min(1024);
         if threads > u64::from(most) {
             return Err(InvalidLaunch::TooManyThreads { threads, most });
+        }
+        let per_warp = REGISTER_BYTES / threads.div_ceil(32);
+        if u64::from(kernel.rows) * 128 > per_warp {
+            let (registers, most) = (kernel.rows, (per_warp / 128) as u32);
+            return Err(InvalidLaunch::TooManyRegisters { registers, threads, most });
         }
         if let Some(required) = kernel.required_block
             && required != block

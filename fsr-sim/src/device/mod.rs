@@ -122,9 +122,7 @@ impl Device {
             }
         }
         for (variable, address) in program.variables.iter().zip(&symbols) {
-            // What has no initial value is zero by definition.
             let mut data = variable.data.clone();
-            data.resize(usize::try_from(variable.bytes).unwrap_or(0), 0);
             for (at, index, addend) in &variable.relocations {
                 let target = symbols.get(*index as usize).copied().unwrap_or(0).wrapping_add(*addend as u64);
                 let at = *at as usize;
@@ -132,7 +130,7 @@ impl Device {
                     bytes.copy_from_slice(&target.to_le_bytes());
                 }
             }
-            memory.write(*address, &data)?;
+            memory.define(*address, &data)?;
             if variable.constant {
                 memory.protect(*address);
             }

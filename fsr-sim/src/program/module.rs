@@ -1,7 +1,7 @@
 //! A module's variables and entries: layout and initial contents of the first, decoding of the second.
 
 use super::Kernel;
-use super::builder::KernelBuilder;
+use super::builder::{KernelBuilder, MOST_INSTRUCTIONS, too_many};
 use crate::parse::{self, Constant, FunctionKind, Init, Linkage, ParseError, ScalarType, Space};
 use std::collections::{BTreeMap, HashMap};
 
@@ -101,12 +101,15 @@ impl Program {
         }
         let scope = ModuleScope { module, symbols };
         let variables = places.iter().map(|v| place(&scope, v)).collect::<Result<_, _>>()?;
-        let kernels = module
-            .functions
-            .iter()
-            .filter(|f| f.kind == FunctionKind::Entry && f.body.is_some())
-            .map(|entry| KernelBuilder::decode(&scope, entry))
-            .collect::<Result<_, _>>()?;
+        let (mut kernels, mut instructions) = (Vec::new(), 0);
+        for entry in module.functions.iter().filter(|f| f.kind == FunctionKind::Entry && f.body.is_some()) {
+            let kernel = KernelBuilder::decode(&scope, entry)?;
+            instructions += kernel.code.len();
+            if instructions > MOST_INSTRUCTIONS {
+                return Err(ParseError::new(entry.pos, too_many(entry.name)));
+            }
+            kernels.push(kernel);
+        }
         Ok(Program {
             variables,
             kernels,

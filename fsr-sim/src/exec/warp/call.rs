@@ -52,6 +52,9 @@ impl Warp {
             }
             Body::Missing => return Err(trap(FaultKind::Unsupported(callee.name.clone()), first)),
         };
+        // What a call of a recursive function keeps is on a stack of the same size, and a call is never for nothing.
+        let kept = if callee.recursive { (4 * callee.rows.len() as u32).max(16) } else { 0 };
+        let step = step.saturating_add(kept).next_multiple_of(16);
         let top = lanes(same).map(|l| base(&self.regs, l)).max().unwrap_or(0);
         if !self.state.local.grow(top + u64::from(step) + u64::from(callee.frame)) {
             return Err(trap(FaultKind::StackOverflow, first));

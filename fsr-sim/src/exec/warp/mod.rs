@@ -7,9 +7,11 @@
 mod barrier;
 mod call;
 mod cluster;
+mod stack;
 
 pub(super) use cluster::ClusterBarrier;
 
+use self::stack::{Frame, Stack};
 use super::regs::Regs;
 use super::{BlockState, Exec, Launch, Trap, WarpState, lanes, trap};
 use crate::check::{FaultKind, Level};
@@ -18,19 +20,6 @@ use std::cmp::Ordering;
 
 /// Instructions that a fragment may run while others of its warp wait.
 const TURN: u32 = 2048;
-
-/// A call that has not returned.
-#[derive(Clone, Debug)]
-pub(super) struct Frame {
-    return_pc: u32,
-    site: u32,
-    callee: u32,
-    /// Bytes that the frame base moved.
-    step: u32,
-    /// Rows and predicates of a recursive callee before the call.
-    saved: Vec<[u32; 32]>,
-    saved_preds: Vec<u32>,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -49,38 +38,18 @@ pub(super) struct Fragment {
     pub state: State,
     /// Turns given way: lower ones run first.
     turn: u32,
-    stack: Vec<Frame>,
+    stack: Stack,
 }
 
 impl Fragment {
     fn order(&self, other: &Fragment) -> Ordering {
-        let mut mine = self.stack.iter().map(|f| f.return_pc).chain([self.pc]);
-        let mut theirs = other.stack.iter().map(|f| f.return_pc).chain([other.pc]);
-        loop {
-            return match (mine.next(), theirs.next()) {
-                (Some(a), Some(b)) if a == b => continue,
-                (Some(a), Some(b)) => a.cmp(&b),
-                // The deeper one first: the other is where it will return to.
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (None, None) => Ordering::Equal,
-            };
-        }
+        self.stack.order(self.pc, &other.stack, other.pc)
     }
 
     fn absorb(&mut self, other: &Fragment) {
         self.mask |= other.mask;
         self.turn = self.turn.max(other.turn);
-        for (mine, theirs) in self.stack.iter_mut().zip(&other.stack) {
-            for (row, from) in mine.saved.iter_mut().zip(&theirs.saved) {
-                for lane in lanes(other.mask) {
-                    row[lane] = from[lane];
-                }
-            }
-            for (pred, from) in mine.saved_preds.iter_mut().zip(&theirs.saved_preds) {
-                *pred = (*pred & !other.mask) | (from & other.mask);
-            }
-        }
+        self.stack.absorb(&other.stack, other.mask);
     }
 }
 
@@ -126,7 +95,7 @@ impl Warp {
     pub fn start(&mut self, mask: u32) {
         self.fragments.clear();
         self.passed.clear();
-        self.fragments.push(Fragment { pc: 0, mask, state: State::Ready, turn: 0, stack: Vec::new() });
+        self.fragments.push(Fragment { pc: 0, mask, state: State::Ready, turn: 0, stack: Stack::default() });
         self.state.alive = mask;
         self.fresh = true;
     }

@@ -3,15 +3,22 @@
 mod calls;
 mod names;
 mod operands;
+mod recursion;
 
 pub(super) use names::{Place, Reg};
 
 use self::names::Scope;
+use self::recursion::recursive;
 use super::inst::{Action, Body, Class, Control, Extra, Inst, NONE, Origin, Param, Uniform};
 use super::module::ModuleScope;
 use super::{Decoded, Kernel, Refusal, Unsupported, invalid};
 use crate::parse::{self, Function, FunctionKind, Location, ParseError, Pos, Space, Statement};
 use std::collections::{HashMap, HashSet};
+
+/// Parameters of an entry, in bytes: twice what hardware takes.
+const PARAM_BYTES: u32 = 1 << 16;
+/// Instructions of all kernels of a module, where each has what it calls for itself.
+pub(super) const MOST_INSTRUCTIONS: usize = 1 << 23;
 
 enum Fixup<'a> {
     Branch { inst: usize, scope: usize, label: &'a str, pos: Pos },
@@ -39,6 +46,8 @@ pub(super) struct KernelBuilder<'m, 'a> {
     current: u32,
     is_entry: bool,
     fixups: Vec<Fixup<'a>>,
+    /// Tables of branch targets by scope and name.
+    tables: HashMap<(usize, &'a str), u32>,
     location: Option<Location>,
     /// The function's locations so far, each with the one that is told for it.
     told: HashMap<(u32, u32, u32), Location>,
@@ -102,6 +111,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             current: NONE,
             is_entry: true,
             fixups: Vec::new(),
+            tables: HashMap::new(),
             location: None,
             told: HashMap::new(),
             pos: entry.pos,
@@ -117,6 +127,9 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         let mut next = 0;
         while next < builder.functions.len() {
             let function = builder.functions[next];
+            if builder.kernel.code.len() > MOST_INSTRUCTIONS {
+                return Err(ParseError::new(entry.pos, too_many(entry.name)));
+            }
             builder.current = next as u32;
             builder.callee(next, function)?;
             next += 1;
@@ -164,17 +177,10 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         }
         // Rows of uniforms lie among a function's own: saving and restoring those is harmless, for they never change;
         // the frame base does, and is kept out by being allocated before everything else.
-        for start in 0..self.kernel.functions.len() as u32 {
-            let mut seen = HashSet::new();
-            let mut open = vec![start];
-            while let Some(at) = open.pop() {
-                for (_, callee) in self.edges.iter().filter(|(caller, _)| *caller == at) {
-                    if seen.insert(*callee) {
-                        open.push(*callee);
-                    }
-                }
-            }
-            self.kernel.functions[start as usize].recursive = seen.contains(&start);
+        for (function, recursive) in
+            self.kernel.functions.iter_mut().zip(recursive(self.functions.len(), &self.edges))
+        {
+            function.recursive = recursive;
         }
         for function in &self.kernel.functions {
             if function.body == Body::Missing {
@@ -191,6 +197,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         self.frame = 0;
         self.frame_sizes.clear();
         self.fixups.clear();
+        self.tables.clear();
         self.location = None;
         self.told.clear();
         self.carry = None;
@@ -237,11 +244,15 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
     fn entry_params(&mut self, function: &'m Function<'a>) -> Result<(), ParseError> {
         let mut at = 0u32;
         for param in &function.params {
-            let size = param.bytes().and_then(|b| u32::try_from(b).ok()).filter(|b| *b <= 1 << 16);
+            let size = param.bytes().and_then(|b| u32::try_from(b).ok()).filter(|b| *b <= PARAM_BYTES);
             let Some(size) = size else {
                 return Err(ParseError::new(param.pos, format!("parameter `{}` is too large", param.name)));
             };
             at = at.next_multiple_of(param.alignment());
+            if at + size > PARAM_BYTES {
+                let message = format!("parameter `{}` does not fit beside those before it", param.name);
+                return Err(ParseError::new(param.pos, message));
+            }
             self.kernel.params.push(Param { offset: at, size });
             self.scopes[0].places.insert(param.name, (Place::EntryParam(at), param.pos));
             at += size;
@@ -302,13 +313,17 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
     }
 
     /// A table of the labels that `.branchtargets` lists under a name.
-    pub fn table(&mut self, name: &str) -> Decoded<u32> {
+    pub fn table(&mut self, name: &'a str) -> Decoded<u32> {
+        if let Some(table) = self.tables.get(&(self.at, name)) {
+            return Ok(*table);
+        }
         let Some(labels) = self.chain(self.at).find_map(|s| s.tables.get(name).cloned()) else {
             return invalid(format!("unknown branch targets `{name}`"));
         };
         self.kernel.tables.push(Vec::new());
         let table = self.kernel.tables.len() - 1;
         self.fixups.push(Fixup::Table { table, scope: self.at, labels, pos: self.pos });
+        self.tables.insert((self.at, name), table as u32);
         Ok(table as u32)
     }
 
@@ -349,4 +364,11 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
     pub fn is_entry(&self) -> bool {
         self.is_entry
     }
+}
+
+/// What is said of a module that becomes too large.
+pub(super) fn too_many(kernel: &str) -> String {
+    format!(
+        "`{kernel}` and the kernels before it come to more than {MOST_INSTRUCTIONS} instructions with what they call"
+    )
 }

@@ -9,6 +9,10 @@ use std::collections::HashMap;
 
 /// Most registers that a kernel may declare.
 const MOST_ROWS: u32 = 1 << 20;
+/// Local memory of a thread, as hardware limits it.
+const LOCAL_BYTES: u32 = 512 << 10;
+/// Blocks within blocks: a name is looked for in each.
+const DEEPEST: usize = 256;
 
 /// A register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +57,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         scope: usize,
         variable: &parse::Variable<'a>,
     ) -> Result<(), ParseError> {
-        let size = variable.bytes().and_then(|b| u32::try_from(b).ok()).filter(|b| *b <= 512 << 10);
+        let size = variable.bytes().and_then(|b| u32::try_from(b).ok()).filter(|b| *b <= LOCAL_BYTES);
         let Some(size) = size else {
             return Err(ParseError::new(
                 variable.pos,
@@ -62,6 +66,11 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         };
         let offset = self.frame.next_multiple_of(variable.alignment());
         self.frame = (offset + size).next_multiple_of(16);
+        if self.frame > LOCAL_BYTES {
+            let message =
+                format!("`{}` does not fit into local memory beside the variables before it", variable.name);
+            return Err(ParseError::new(variable.pos, message));
+        }
         self.frame_sizes.insert(offset, size);
         let place = Place::Frame(offset, variable.space == Space::Param);
         self.scopes[scope].places.insert(variable.name, (place, variable.pos));
@@ -72,14 +81,23 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
     pub(super) fn declare(&mut self, body: &'m [Statement<'a>]) -> Result<Vec<usize>, ParseError> {
         let mut opened = Vec::new();
         let mut at = 0;
+        let mut depth = 0;
         for statement in body {
             match statement {
                 Statement::Open => {
+                    depth += 1;
+                    if depth > DEEPEST {
+                        let message = format!("blocks are nested more than {DEEPEST} deep");
+                        return Err(ParseError::new(self.pos, message));
+                    }
                     self.scopes.push(Scope { parent: Some(at), ..Scope::default() });
                     at = self.scopes.len() - 1;
                     opened.push(at);
                 }
-                Statement::Close => at = self.scopes[at].parent.unwrap_or(0),
+                Statement::Close => {
+                    depth = depth.saturating_sub(1);
+                    at = self.scopes[at].parent.unwrap_or(0);
+                }
                 Statement::Registers(declaration) => {
                     if declaration.vector != 1 {
                         return Err(ParseError::new(declaration.pos, "vector registers are not supported"));
