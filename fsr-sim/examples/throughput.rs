@@ -20,7 +20,7 @@ struct Case {
 /// An argument.
 #[derive(Clone, Copy)]
 enum Give {
-    /// A buffer of this many bytes, zeroed.
+    /// A buffer of this many bytes: floats between 0.5 and 1 in no order.
     Buffer(u64),
     I32(i32),
     F32(f32),
@@ -148,6 +148,16 @@ const CASES: [Case; 16] = [
     ),
 ];
 
+fn floats(bytes: u64) -> Vec<u8> {
+    let mut state = 1u32;
+    let mut out: Vec<u8> = Vec::new();
+    while (out.len() as u64) < bytes {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        out.extend((state >> 9 | 0x3f00_0000).to_le_bytes());
+    }
+    out
+}
+
 /// Warp instructions of a launch, and the least time of a few.
 fn measure(case: &Case, options: Options) -> Result<(u64, Duration), Box<dyn std::error::Error>> {
     let device = Device::with_options(Profile::named("h200")?, options);
@@ -159,7 +169,7 @@ fn measure(case: &Case, options: Options) -> Result<(u64, Duration), Box<dyn std
         args.push(match *give {
             Buffer(bytes) => {
                 let address = device.alloc(bytes)?;
-                device.fill(address, &[0], bytes)?;
+                device.write(address, &floats(bytes))?;
                 Arg::from(address)
             }
             I32(value) => value.into(),

@@ -1,12 +1,13 @@
 //! `atom` and `red`: one lane after the other, in the order of lanes; between blocks through the host's atomics.
 
 use super::half;
-use super::memory::{Run, resolve, sectors};
+use super::memory::{Run, both, resolve, sectors};
 use super::race::Touch;
+use super::regs::has_wide;
 use super::{Exec, Trap, lanes};
 use crate::check::{FaultKind, Level};
 use crate::parse::Space;
-use crate::program::{Inst, NONE};
+use crate::program::{Inst, MemoryFn, NONE};
 use std::sync::atomic::Ordering::SeqCst;
 
 /// What an atomic does, in `imm`'s upper half.
@@ -150,7 +151,7 @@ pub(crate) fn vector(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     for (k, b) in extra.b.iter().enumerate() {
         let d = extra.dst.get(k).copied().unwrap_or(NONE);
         let imm = i.imm.wrapping_add(i64::from(bytes) * k as i64);
-        atomic(x, &Inst { d, b: *b, imm, ..*i }, m)?;
+        atomic_body(x, &Inst { d, b: *b, imm, ..*i }, m)?;
     }
     Ok(())
 }
@@ -245,7 +246,8 @@ fn atomic_each(
 }
 
 /// Address row `a`, operand row `b`, second operand row `c` (cas), result row `d` or `NONE`.
-pub(crate) fn atomic(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
+#[inline(always)]
+fn atomic_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     let (op, bytes, narrow) = (i.aux & 0xff, i.aux >> 8 & 0xff, i.aux >> 16 & 1 == 1);
     let space = [Space::Generic, Space::Shared, Space::Global][(i.aux >> 17 & 3).min(2) as usize];
     let addresses = x.addresses(i, narrow);
@@ -264,26 +266,28 @@ pub(crate) fn atomic(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     let mut global = 0u32;
     let run = Run::wide(&addresses, 0, 0, m, bytes);
     let simple = space == Space::Shared && run.fits(x.block.shared.bytes().into(), 0);
-    if simple && (x.launch.level != Level::Full || x.block.shared.complete()) {
+    let simple = simple && (x.launch.level != Level::Full || x.block.shared.complete());
+    if simple && bytes == 4 && op == AtomicOp::Add as u32 {
+        out = x.block.shared.add(&run, x.regs.cells::<u32>(i.b)).map(u64::from);
+    } else if simple {
         let shared = &mut x.block.shared;
         for lane in lanes(m) {
             let address = run.each[lane].into();
             let old = shared.load(address, bytes);
             out[lane] = old;
-            let new =
-                if op == 0 { old.wrapping_add(b[lane]) } else { apply(op, bytes, old, b[lane], c[lane]) };
-            shared.store(address, bytes, new);
+            shared.store(address, bytes, apply(op, bytes, old, b[lane], c[lane]));
         }
     } else {
         global = atomic_each(x, m, &addresses, (op, bytes, space), &b, &c, &mut out)?;
     }
-    if x.launch.level == Level::Full {
+    if x.launch.level == Level::Full && space == Space::Shared {
+        x.race_shared(&Touch { run: &run, write: true, strong: true }, |_, _| false)?;
+    } else if x.launch.level == Level::Full {
         for (space, mask, window) in super::memory::windows(&addresses, m) {
-            let shared = space == Space::Shared || i.aux >> 17 & 3 == 1;
             let run = |base, mask| Run::wide(&addresses, 0, base, mask, bytes);
             match space {
                 _ if mask == 0 => {}
-                _ if shared => {
+                Space::Shared => {
                     let touch = Touch { run: &run(window, mask), write: true, strong: true };
                     x.race_shared(&touch, |_, _| false)?;
                 }
@@ -306,6 +310,8 @@ pub(crate) fn atomic(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     if x.block.counters.enabled {
         if global != 0 {
             x.block.counters.request(x.pc, sectors(&addresses, global, bytes));
+        } else if space == Space::Shared {
+            x.count_run(&run);
         } else {
             x.count_shared(&addresses.map(|a| resolve(space, a).1), m, bytes);
         }
@@ -319,4 +325,8 @@ pub(crate) fn atomic(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
         }
     }
     Ok(())
+}
+
+both! {
+    atomic = atomic_body;
 }

@@ -79,6 +79,19 @@ impl Shared {
         }
     }
 
+    /// Adds to the words at the offsets, lane after lane; what was there before each.
+    #[inline(always)]
+    pub fn add(&mut self, run: &Run, values: &[u32; 32]) -> [u32; 32] {
+        let mut out = [0; 32];
+        for lane in super::lanes(run.mask) {
+            if let Some(word) = self.words.get_mut(run.each[lane] as usize / 4) {
+                out[lane] = *word;
+                *word = word.wrapping_add(values[lane]);
+            }
+        }
+        out
+    }
+
     #[inline(always)]
     pub fn fits(&self, offset: u64, size: u32) -> bool {
         offset <= u64::from(self.bytes) && u64::from(self.bytes) - offset >= u64::from(size)
@@ -159,21 +172,17 @@ impl Shared {
             if lanes != 0 {
                 self.stamp += 1;
                 let mut load = [0u8; 32];
-                let mut worst = 0;
                 for lane in super::lanes(lanes) {
                     let word = run.each[first as usize + lane] / 4;
-                    for k in 0..words {
-                        if let Some(stamp) = self.stamps.get_mut((word + k) as usize)
-                            && *stamp != self.stamp
-                        {
+                    for word in word..word + words {
+                        // Without a branch on what nobody can foresee.
+                        if let Some(stamp) = self.stamps.get_mut(word as usize) {
+                            load[word as usize % 32] += u8::from(*stamp != self.stamp);
                             *stamp = self.stamp;
-                            let bank = &mut load[((word + k) % 32) as usize];
-                            *bank += 1;
-                            worst = worst.max(*bank);
                         }
                     }
                 }
-                total += u32::from(worst.max(1));
+                total += load.into_iter().fold(1, |worst, load| worst.max(u32::from(load)));
             }
             first += group;
         }

@@ -70,7 +70,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             return Err(Refusal::Unsupported);
         };
         let imm = i64::from(to_offset as u32) | i64::from(from_offset) << 32;
-        self.reach(memory::copy_async, Class::Async, |n| {
+        self.reach(memory::copy_async(), Class::Async, |n| {
             (n.a, n.b, n.c, n.imm, n.aux, n.bytes) =
                 (a, b, c, imm, size << 8 | u32::from(narrow), size as u8);
         });

@@ -280,7 +280,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             (None, _) => NONE,
         };
         let aux = Atomic { op, bytes: ty.bytes(), narrow, space }.pack();
-        self.reach(atomic::atomic, Class::Atomic, |n| {
+        self.reach(atomic::atomic(), Class::Atomic, |n| {
             (n.d, n.a, n.b, n.c, n.imm, n.aux, n.bytes) = (d, a, b, c, imm, aux, ty.bytes() as u8);
         });
         Ok(())

@@ -1,15 +1,16 @@
 //! `cp.async`: copies from global to shared memory.
 
-use super::{At, Run, Shape, sectors};
+use super::{At, Run, Shape, both, has_wide, sectors};
 use crate::check::FaultKind;
 use crate::exec::{Exec, Trap, lanes};
 use crate::parse::Space;
-use crate::program::{Inst, NONE};
+use crate::program::{Inst, MemoryFn, NONE};
 
 /// `cp.async`: `a` the shared address, row `b` the global one, `c` bytes to read (`NONE`: all); `imm` packs both
 /// offsets, `aux` bytes in bits 8-15, bit 0: the shared address is 32 bits wide. The copy is made at once; at full
 /// checks its range counts as pending until a wait.
-pub(crate) fn copy_async(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
+#[inline(always)]
+fn copy_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     let size = i.aux >> 8 & 0xff;
     let (to_offset, from_offset) = (i.imm as i32, (i.imm >> 32) as i32);
     let to = if i.aux & 1 != 0 {
@@ -33,6 +34,12 @@ pub(crate) fn copy_async(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap>
                 let kind = FaultKind::Uninitialised;
                 x.raise(x.access_trap(kind, lane as u32, Space::Global, from[lane], size.into(), false))?;
             }
+            if read[lane] == size && size >= 8 {
+                for at in (0..u64::from(size)).step_by(8) {
+                    x.block.shared.store(to[lane] + at, 8, buffer.load(offset + at, 8));
+                }
+                continue;
+            }
             for word in 0..size / 4 {
                 let at = word * 4;
                 let left = read[lane].saturating_sub(at);
@@ -54,6 +61,10 @@ pub(crate) fn copy_async(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap>
         }
     }
     Ok(())
+}
+
+both! {
+    copy_async = copy_body;
 }
 
 pub(crate) fn copy_commit(x: &mut Exec<'_>, _: &Inst, _: u32) -> Result<(), Trap> {
