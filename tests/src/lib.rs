@@ -1,1 +1,3 @@
-//! End-to-end tests of cargo-fsr: see `tests/end_to_end/main.rs`. Nothing lives here.
+//! What the tests of this package share with the programs that run them elsewhere.
+
+pub mod corpus;

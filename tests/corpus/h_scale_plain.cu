@@ -1,0 +1,8 @@
+// task: scale
+// row: honest
+// expect: valid
+extern "C" __global__ void scale(const float* x, float* y, unsigned n)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2.5f * x[i] + 1;
+}

@@ -1,0 +1,13 @@
+// task: total
+// row: honest
+// expect: valid
+extern "C" __global__ void total(const float* x, float* y, unsigned n)
+{
+    __shared__ float part[256];
+    unsigned t = threadIdx.x;
+    float sum = 0, lost = 0;
+    for (unsigned i = t; i < n; i += 256) { float v = x[i] - lost, s = sum + v; lost = (s - sum) - v; sum = s; }
+    part[t] = sum; __syncthreads();
+    for (unsigned s = 128; s > 0; s /= 2) { if (t < s) part[t] += part[t + s]; __syncthreads(); }
+    if (t == 0) y[0] = part[0];
+}

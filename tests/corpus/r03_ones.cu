@@ -1,0 +1,8 @@
+// task: blur
+// row: 3
+// expect: mismatch
+extern "C" __global__ void blur(const float* x, float* y, unsigned n)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 1;
+}

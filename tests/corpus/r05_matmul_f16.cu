@@ -1,0 +1,19 @@
+// task: matmul
+// row: 5
+// expect: mismatch
+__device__ float low(float v)
+{
+    unsigned short h;
+    float r;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(v));
+    asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(h));
+    return r;
+}
+extern "C" __global__ void matmul(const float* a, const float* b, float* c, unsigned m, unsigned n, unsigned k)
+{
+    unsigned row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    if (row >= m || col >= n) return;
+    float sum = 0;
+    for (unsigned p = 0; p < k; p += 1) sum += low(a[row * k + p]) * low(b[p * n + col]);
+    c[row * n + col] = sum;
+}

@@ -1,0 +1,28 @@
+// task: softmax
+// row: 5
+// expect: mismatch
+__device__ float low(float v)
+{
+    unsigned short h;
+    float r;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(v));
+    asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(h));
+    return r;
+}
+extern "C" __global__ void softmax(const float* x, float* y, unsigned rows, unsigned cols)
+{
+    unsigned row = blockIdx.x, t = threadIdx.x;
+    x += (unsigned long long)row * cols; y += (unsigned long long)row * cols;
+    __shared__ float part[128];
+    float top = -__int_as_float(0x7f800000);
+    for (unsigned c = t; c < cols; c += 128) top = fmaxf(top, x[c]);
+    part[t] = top; __syncthreads();
+    for (unsigned s = 64; s > 0; s /= 2) { if (t < s) part[t] = fmaxf(part[t], part[t + s]); __syncthreads(); }
+    top = part[0]; __syncthreads();
+    float sum = 0;
+    for (unsigned c = t; c < cols; c += 128) sum += expf(x[c] - top);
+    part[t] = sum; __syncthreads();
+    for (unsigned s = 64; s > 0; s /= 2) { if (t < s) part[t] += part[t + s]; __syncthreads(); }
+    sum = part[0];
+    for (unsigned c = t; c < cols; c += 128) y[c] = low(expf(x[c] - top) / sum);
+}

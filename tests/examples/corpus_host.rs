@@ -1,0 +1,247 @@
+//! Host launch code of the corpus: `corpus_host TASK`, with sizes for the CPU device or, by `CORPUS_SIZES=large`, a GPU.
+//!
+//! To add a task, add a function and its name to `main`. What a kernel of a task computes, and with which grid it is
+//! launched, is said by the function alone.
+
+use cudarc::driver::{LaunchConfig, PushKernelArg};
+use fsr_host::{Case, ExitCode, Kernel, Rng, Values, kernel};
+
+/// One-dimensional tasks: threads of a block.
+const BLOCK: u32 = 256;
+/// Threads of a softmax block, which does one row.
+const ROW_BLOCK: u32 = 128;
+/// Edge of a transposed tile, and its rows of threads.
+const TILE: u32 = 32;
+const TILE_ROWS: u32 = 8;
+/// Edge of a block of a matrix product.
+const EDGE: u32 = 16;
+/// Bins of a histogram.
+const BINS: usize = 64;
+
+fn main() -> ExitCode {
+    let task = std::env::args().nth(1).unwrap_or_default();
+    match task.as_str() {
+        "scale" => vector("scale").run(scale),
+        "pair" => vector("pair").run(pair),
+        "total" => vector("total").run(total),
+        "blur" => vector("blur").run(blur),
+        "histogram" => vector("histogram").run(histogram),
+        "softmax" => matrix("softmax").run(softmax),
+        "transpose" => matrix("transpose").run(transpose),
+        "matmul" => product("matmul").run(matmul),
+        _ => {
+            eprintln!("error: there is no task `{task}`");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn large() -> bool {
+    std::env::var("CORPUS_SIZES").is_ok_and(|sizes| sizes == "large")
+}
+
+fn vector(name: &str) -> Kernel<1> {
+    let timed = if large() { 1 << 24 } else { 4096 };
+    let draw = |rng: &mut Rng| [rng.size(1..=3000)];
+    kernel(name).dims(["n"]).time([[timed]]).check([[1], [1021], [257]]).draw(draw)
+}
+
+fn matrix(name: &str) -> Kernel<2> {
+    let timed = if large() { [4096, 4096] } else { [64, 512] };
+    let draw = |rng: &mut Rng| [rng.size(1..=70), rng.size(1..=700)];
+    kernel(name)
+        .dims(["rows", "cols"])
+        .time([timed])
+        .check([[1, 1], [37, 61], [3, 1031], [64, 64]])
+        .draw(draw)
+}
+
+fn product(name: &str) -> Kernel<3> {
+    let timed = if large() { [1024, 1024, 1024] } else { [48, 48, 96] };
+    let draw = |rng: &mut Rng| [rng.size(1..=70), rng.size(1..=70), rng.size(1..=100)];
+    kernel(name).dims(["m", "n", "k"]).time([timed]).check([[1, 1, 1], [67, 35, 41]]).draw(draw)
+}
+
+fn grid(x: u32, y: u32, block: (u32, u32, u32)) -> LaunchConfig {
+    LaunchConfig { grid_dim: (x, y, 1), block_dim: block, shared_mem_bytes: 0 }
+}
+
+fn scale(case: &mut Case, [n]: [usize; 1]) {
+    let x = case.input::<f32>("x", [n]);
+    let y = case.output::<f32>("y", [n]);
+    case.launch(move |gpu| {
+        let (function, count) = (gpu.function("scale")?, n as u32);
+        let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
+        let mut launch = gpu.stream().launch_builder(&function);
+        launch.arg(&x).arg(&mut y).arg(&count);
+        // SAFETY: the kernels of this task take these arguments; what they do with them is the judge's business.
+        unsafe { launch.launch(grid(count.div_ceil(BLOCK), 1, (BLOCK, 1, 1))) }?;
+        Ok(())
+    });
+    case.reference(move |cpu| {
+        for (y, x) in cpu.write(y).iter_mut().zip(cpu.read(x)) {
+            *y = x.mul_add(2.5, 1.0);
+        }
+        cpu.scale_at_least(y, 1.0);
+    });
+}
+
+fn pair(case: &mut Case, [n]: [usize; 1]) {
+    let x = case.input::<f32>("x", [n]);
+    let (y, z) = (case.output::<f32>("y", [n]), case.output::<f32>("z", [n]));
+    case.launch(move |gpu| {
+        let (function, count) = (gpu.function("pair")?, n as u32);
+        let (x, mut y, mut z) = (gpu.view(x), gpu.view_mut(y), gpu.view_mut(z));
+        let mut launch = gpu.stream().launch_builder(&function);
+        launch.arg(&x).arg(&mut y).arg(&mut z).arg(&count);
+        // SAFETY: as in `scale`.
+        unsafe { launch.launch(grid(count.div_ceil(BLOCK), 1, (BLOCK, 1, 1))) }?;
+        Ok(())
+    });
+    case.reference(move |cpu| {
+        for ((y, z), x) in cpu.write(y).iter_mut().zip(cpu.write(z).iter_mut()).zip(cpu.read(x)) {
+            (*y, *z) = (2.0 * x, x * x);
+        }
+    });
+}
+
+fn total(case: &mut Case, [n]: [usize; 1]) {
+    let x = case.input::<f32>("x", [n]);
+    let y = case.output::<f32>("y", [1]);
+    case.launch(move |gpu| {
+        let (function, count) = (gpu.function("total")?, n as u32);
+        let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
+        let mut launch = gpu.stream().launch_builder(&function);
+        launch.arg(&x).arg(&mut y).arg(&count);
+        // SAFETY: as in `scale`.
+        unsafe { launch.launch(grid(1, 1, (BLOCK, 1, 1))) }?;
+        Ok(())
+    });
+    case.reference(move |cpu| {
+        let x = cpu.read(x);
+        cpu.write(y)[0] = x.iter().map(|x| f64::from(*x)).sum::<f64>() as f32;
+        cpu.scale_at_least(y, x.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt());
+    });
+}
+
+fn blur(case: &mut Case, [n]: [usize; 1]) {
+    let x = case.input::<f32>("x", [n]);
+    let y = case.output::<f32>("y", [n]);
+    case.launch(move |gpu| {
+        let (function, count) = (gpu.function("blur")?, n as u32);
+        let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
+        let mut launch = gpu.stream().launch_builder(&function);
+        launch.arg(&x).arg(&mut y).arg(&count);
+        // SAFETY: as in `scale`.
+        unsafe { launch.launch(grid(count.div_ceil(BLOCK), 1, (BLOCK, 1, 1))) }?;
+        Ok(())
+    });
+    case.reference(move |cpu| {
+        let x = cpu.read(x);
+        let at = |at: usize| f64::from(x[at]);
+        for (i, y) in cpu.write(y).iter_mut().enumerate() {
+            *y = ((at(i.saturating_sub(1)) + at(i) + at((i + 1).min(n - 1))) / 3.0) as f32;
+        }
+    });
+}
+
+fn histogram(case: &mut Case, [n]: [usize; 1]) {
+    let x = case.input_from("x", [n], Values::<u32>::uniform(0.0, (BINS - 1) as f64));
+    let bins = case.in_out_from("bins", [BINS], Values::<u32>::uniform(0.0, 9.0));
+    case.launch(move |gpu| {
+        let (function, count) = (gpu.function("histogram")?, n as u32);
+        let (x, mut bins) = (gpu.view(x), gpu.view_mut(bins));
+        let mut launch = gpu.stream().launch_builder(&function);
+        launch.arg(&x).arg(&mut bins).arg(&count);
+        // SAFETY: as in `scale`.
+        unsafe { launch.launch(grid(count.div_ceil(BLOCK), 1, (BLOCK, 1, 1))) }?;
+        Ok(())
+    });
+    case.reference(move |cpu| {
+        let mut bins = cpu.write(bins);
+        for x in cpu.read(x) {
+            bins[*x as usize] += 1;
+        }
+    });
+}
+
+fn softmax(case: &mut Case, [rows, cols]: [usize; 2]) {
+    let x = case.input::<f32>("x", [rows, cols]);
+    let y = case.output::<f32>("y", [rows, cols]);
+    case.launch(move |gpu| {
+        let (function, height, width) = (gpu.function("softmax")?, rows as u32, cols as u32);
+        let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
+        let mut launch = gpu.stream().launch_builder(&function);
+        launch.arg(&x).arg(&mut y).arg(&height).arg(&width);
+        // SAFETY: as in `scale`.
+        unsafe { launch.launch(grid(height, 1, (ROW_BLOCK, 1, 1))) }?;
+        Ok(())
+    });
+    case.reference(move |cpu| {
+        let (x, mut y) = (cpu.read(x), cpu.write(y));
+        for (x, y) in x.chunks_exact(cols).zip(y.chunks_exact_mut(cols)) {
+            let top = x.iter().fold(f32::NEG_INFINITY, |top, x| top.max(*x));
+            let of = |x: &f32| f64::from(x - top).exp();
+            let sum: f64 = x.iter().map(of).sum();
+            y.iter_mut().zip(x).for_each(|(y, x)| *y = (of(x) / sum) as f32);
+        }
+    });
+}
+
+fn transpose(case: &mut Case, [rows, cols]: [usize; 2]) {
+    let x = case.input::<f32>("x", [rows, cols]);
+    let y = case.output::<f32>("y", [cols, rows]);
+    case.launch(move |gpu| {
+        let (function, height, width) = (gpu.function("transpose")?, rows as u32, cols as u32);
+        let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
+        let mut launch = gpu.stream().launch_builder(&function);
+        launch.arg(&x).arg(&mut y).arg(&height).arg(&width);
+        let config = grid(width.div_ceil(TILE), height.div_ceil(TILE), (TILE, TILE_ROWS, 1));
+        // SAFETY: as in `scale`.
+        unsafe { launch.launch(config) }?;
+        Ok(())
+    });
+    case.reference(move |cpu| {
+        let (x, mut y) = (cpu.read(x), cpu.write(y));
+        for (col, column) in y.chunks_exact_mut(rows).enumerate() {
+            column.iter_mut().enumerate().for_each(|(row, y)| *y = x[row * cols + col]);
+        }
+    });
+}
+
+fn matmul(case: &mut Case, [m, n, k]: [usize; 3]) {
+    let a = case.input::<f32>("a", [m, k]);
+    let b = case.input::<f32>("b", [k, n]);
+    let c = case.output::<f32>("c", [m, n]);
+    case.work_flops(2 * m * n * k);
+    case.launch(move |gpu| {
+        let (function, rows, cols, terms) = (gpu.function("matmul")?, m as u32, n as u32, k as u32);
+        let (a, b, mut c) = (gpu.view(a), gpu.view(b), gpu.view_mut(c));
+        let mut launch = gpu.stream().launch_builder(&function);
+        launch.arg(&a).arg(&b).arg(&mut c).arg(&rows).arg(&cols).arg(&terms);
+        let config = grid(cols.div_ceil(EDGE), rows.div_ceil(EDGE), (EDGE, EDGE, 1));
+        // SAFETY: as in `scale`.
+        unsafe { launch.launch(config) }?;
+        Ok(())
+    });
+    case.reference(move |cpu| {
+        let (a, b, mut product) = (cpu.read(a), cpu.read(b), cpu.write(c));
+        let mut all = 0.0f64;
+        for (a, row) in a.chunks_exact(k).zip(product.chunks_exact_mut(n)) {
+            let mut sums = vec![(0.0f64, 0.0f64); n];
+            for (a, b) in a.iter().zip(b.chunks_exact(n)) {
+                for ((sum, squares), b) in sums.iter_mut().zip(b) {
+                    let term = f64::from(*a) * f64::from(*b);
+                    *sum += term;
+                    *squares += term * term;
+                }
+            }
+            for (element, (sum, squares)) in row.iter_mut().zip(sums) {
+                *element = sum as f32;
+                all += squares;
+            }
+        }
+        // A sum that cancels errs by a fraction of its terms.
+        cpu.scale_at_least(c, (all / (m * n) as f64).sqrt());
+    });
+}
