@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         "histogram" => vector("histogram").run(histogram),
         "softmax" => matrix("softmax").run(softmax),
         "transpose" => matrix("transpose").run(transpose),
+        "slowed" => vector("slowed").run(slowed),
         "matmul" => product("matmul").run(matmul),
         _ => {
             eprintln!("error: there is no task `{task}`");
@@ -205,6 +206,26 @@ fn transpose(case: &mut Case, [rows, cols]: [usize; 2]) {
         let (x, mut y) = (cpu.read(x), cpu.write(y));
         for (col, column) in y.chunks_exact_mut(rows).enumerate() {
             column.iter_mut().enumerate().for_each(|(row, y)| *y = x[row * cols + col]);
+        }
+    });
+}
+
+/// Many steps of `y = y * 0.5 + x` from `y = x`; they converge at `2 x`, so more of them change nothing but the time.
+fn slowed(case: &mut Case, [n]: [usize; 1]) {
+    let x = case.input::<f32>("x", [n]);
+    let y = case.output::<f32>("y", [n]);
+    case.launch(move |gpu| {
+        let (function, count) = (gpu.function("slowed")?, n as u32);
+        let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
+        let mut launch = gpu.stream().launch_builder(&function);
+        launch.arg(&x).arg(&mut y).arg(&count);
+        // SAFETY: as in `scale`.
+        unsafe { launch.launch(grid(count.div_ceil(BLOCK), 1, (BLOCK, 1, 1))) }?;
+        Ok(())
+    });
+    case.reference(move |cpu| {
+        for (y, x) in cpu.write(y).iter_mut().zip(cpu.read(x)) {
+            *y = 2.0 * x;
         }
     });
 }

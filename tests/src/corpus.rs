@@ -66,6 +66,17 @@ impl Kernel {
         }
     }
 
+    /// Its compilation.
+    pub fn request(&self, arch: Arch) -> CompileRequest {
+        CompileRequest {
+            source: self.source.clone(),
+            entries: vec![self.task.clone()],
+            arch,
+            defines: Default::default(),
+            headers: Vec::new(),
+        }
+    }
+
     /// Whether nothing is wrong with it.
     pub fn is_honest(&self) -> bool {
         self.row == "honest"
@@ -129,14 +140,7 @@ pub fn judge_all(
 }
 
 fn compiled(kernel: &Kernel, compiler: &dyn Compiler, arch: Arch) -> Result<Executable, String> {
-    let request = CompileRequest {
-        source: kernel.source.clone(),
-        entries: vec![kernel.task.clone()],
-        arch,
-        defines: Default::default(),
-        headers: Vec::new(),
-    };
-    match compiler.compile(&request).expect("a compiler that works") {
+    match compiler.compile(&kernel.request(arch)).expect("a compiler that works") {
         Compiled::Ptx(ptx) => {
             Ok(Executable { ptx: ptx.text, entries: vec![kernel.task.clone()], tunables: Default::default() })
         }

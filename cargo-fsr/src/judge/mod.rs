@@ -14,6 +14,7 @@ mod lint;
 mod lock;
 mod options;
 mod process;
+mod ratio;
 mod reference;
 mod screen;
 mod session;
@@ -27,6 +28,7 @@ pub use host::{HostJudge, SetSeed};
 pub use lock::DeviceLock;
 pub use options::{Deadlines, Extent, HostJudgeOptions, Notice, Sampling};
 pub use process::{HostProgram, library_path};
+pub use ratio::{Ratio, Separation};
 pub use screen::Screened;
 pub use target::{BuiltTarget, HostTarget, TargetKind};
 

@@ -1,23 +1,11 @@
 //! When is one kernel faster than another? The one rule by which an incumbent gives way.
 
-use crate::judge::{CaseTiming, Timing};
+use crate::judge::{Ratio, Separation, Timing};
 
-/// Half the width of a 99 % interval of the standard normal distribution.
-const NORMAL_99: f64 = 2.576;
-
-/// Whether `new` is faster than `old` beyond noise. Both must come from one interleaved run.
-///
-/// Each case's median has a distribution-free 99 % interval (order statistics of its samples). `new` is faster when
-/// the geometric mean of the upper ends of its intervals is below that of the lower ends of `old`'s. Two kernels that
-/// take the same time are so told apart by chance in far less than one run in a hundred, and a kernel that is faster
-/// by less than the noise of its samples stays unproven: the incumbent keeps its place.
+/// Whether `new` is faster than `old` beyond noise, see [`Ratio`]. Both must come from one interleaved run. A kernel
+/// that is faster by less than the noise of its samples stays unproven: the incumbent keeps its place.
 pub fn beats(new: &Timing, old: &Timing) -> bool {
-    let same_cases = new.cases.len() == old.cases.len()
-        && new.cases.iter().zip(&old.cases).all(|(new, old)| new.case == old.case);
-    same_cases
-        && !new.cases.is_empty()
-        && mean(new.cases.iter().map(|case| interval(case).1))
-            < mean(old.cases.iter().map(|case| interval(case).0))
+    Ratio::of(new, old).is_some_and(|ratio| ratio.separation() == Separation::Faster)
 }
 
 /// How many times faster `new` is than `old`, by the geometric means of their medians.
@@ -25,31 +13,12 @@ pub fn speedup(new: &Timing, old: &Timing) -> f64 {
     old.score() / new.score()
 }
 
-/// A 99 % interval of the median.
-fn interval(case: &CaseTiming) -> (f64, f64) {
-    let mut samples = case.samples.clone();
-    samples.sort_by(f64::total_cmp);
-    let count = samples.len() as f64;
-    let reach = NORMAL_99 * count.sqrt() / 2.0;
-    let low = (count / 2.0 - reach).floor().max(0.0) as usize;
-    let high = ((count / 2.0 + reach).ceil() as usize).min(samples.len().saturating_sub(1));
-    match (samples.get(low), samples.get(high)) {
-        (Some(&low), Some(&high)) => (low, high),
-        // No samples to look at: the quartiles are wider, and so on the safe side.
-        _ => (case.q1, case.q3),
-    }
-}
-
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len().max(1) as f64;
-    (values.map(f64::ln).sum::<f64>() / count).exp()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::judge::CaseTiming;
 
     fn timing(cases: &[&[f64]]) -> Timing {
         let cases = cases
