@@ -135,7 +135,10 @@ fn search_exit(error: &SearchError) -> Exit {
 fn judge_exit(error: &JudgeError) -> Exit {
     match error {
         JudgeError::NoTarget { .. } | JudgeError::Tolerance(..) => Exit::Input,
-        JudgeError::Build { .. } | JudgeError::HostCode(_) | JudgeError::BelowFloor { .. } => Exit::Host,
+        JudgeError::Build { .. }
+        | JudgeError::HostCode(_)
+        | JudgeError::BelowFloor { .. }
+        | JudgeError::Clocks { .. } => Exit::Host,
         JudgeError::NoDevice(_) | JudgeError::Process(_) | JudgeError::Io(_) => Exit::Environment,
         JudgeError::Interrupted => Exit::Interrupted,
     }

@@ -43,6 +43,8 @@ pub struct Shot {
 pub struct Launched {
     /// Time between the events, in nanoseconds.
     pub nanos: f64,
+    /// Time that the host saw pass meanwhile, in nanoseconds.
+    pub wall_nanos: f64,
     /// Damaged redzones.
     pub redzones: Vec<RedzoneHit>,
 }
@@ -177,7 +179,7 @@ impl Device {
     ) -> Result<Launched, RequestError> {
         let request = Request::Launch { module, case, set, flush, moved, dump };
         match self.process.request(&request, deadline)? {
-            Reply::Launched { nanos, redzones, .. } => Ok(Launched { nanos, redzones }),
+            Reply::Launched { nanos, wall_nanos, redzones } => Ok(Launched { nanos, wall_nanos, redzones }),
             other => Err(self.process.unexpected("launch", &other)),
         }
     }

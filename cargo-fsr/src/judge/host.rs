@@ -64,6 +64,15 @@ impl Sets {
     }
 }
 
+/// One launch by two clocks, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clocks {
+    /// Between the device's events.
+    pub(super) events: f64,
+    /// Between the host's waits for them.
+    pub(super) wall: f64,
+}
+
 /// Why a candidate's examination stopped.
 #[derive(Debug)]
 pub(super) enum Stop {
@@ -480,14 +489,14 @@ impl HostJudge {
         self.options.deadlines.launch + std::time::Duration::from_secs(bytes / SLOWEST_MOVE)
     }
 
-    /// One launch; gives the nanoseconds between the events. Writes outside of buffers are the candidate's failure.
+    /// One launch; gives the nanoseconds between the events, and those of the host's clock. Writes outside of buffers are the candidate's failure.
     pub(super) fn launch(
         &mut self,
         candidate: &Executable,
         id: CaseId,
         shot: Shot,
         place: Place<'_>,
-    ) -> Result<f64, Stop> {
+    ) -> Result<Clocks, Stop> {
         let deadline = self.launch_deadline(place.case);
         let module = self.load(candidate)?.module;
         self.upload(id, shot.set)?;
@@ -507,7 +516,7 @@ impl HostJudge {
         let launched = launched.map_err(|stop| self.explained(stop, candidate))?;
         self.proven = true;
         match launched.redzones.as_slice() {
-            [] => Ok(launched.nanos),
+            [] => Ok(Clocks { events: launched.nanos, wall: launched.wall_nanos }),
             hits => Err(Stop::Candidate(evidence::of_redzones(hits, place))),
         }
     }

@@ -261,6 +261,20 @@ pub enum JudgeError {
         /// The floor, in nanoseconds.
         floor: f64,
     },
+    /// The device's clock and the host's do not agree, twice: what ran was not what was timed.
+    #[error(
+        "case `{case}`: the device says {}, and {} passed meanwhile: work went on outside of what was timed, or the \
+         machine is too busy to time anything; nothing of it is kept",
+        Nanos(*.events), Nanos(*.wall)
+    )]
+    Clocks {
+        /// The case.
+        case: String,
+        /// Median between the device's events, in nanoseconds.
+        events: f64,
+        /// Median of the host's clock, in nanoseconds.
+        wall: f64,
+    },
     /// A file could not be read or written.
     #[error("{0}")]
     Io(#[from] std::io::Error),

@@ -12,7 +12,7 @@ use rand::seq::{IndexedRandom, SliceRandom};
 
 use super::device::Shot;
 use super::evidence::{Course, Data, Place};
-use super::host::{HostJudge, SLOTS, Stop};
+use super::host::{Clocks, HostJudge, SLOTS, Stop};
 use super::options::Sampling;
 use super::reference::Ticket;
 use super::statistics::Quartiles;
@@ -26,6 +26,10 @@ const LARGEST_COPY: u64 = 1 << 30;
 /// A kernel that mostly reads may beat a copy, which has to turn the bus around: on an H200 by 15 %. Only what is
 /// faster than this share of the floor is impossible.
 const IMPOSSIBLE: f64 = 0.8;
+
+/// The host may see this much more time pass than the device, in its share and in nanoseconds: it is woken late.
+const WALL_FACTOR: f64 = 2.0;
+const WALL_SLACK: f64 = 1e6;
 
 impl HostJudge {
     /// Times contenders on every timed case.
@@ -66,7 +70,7 @@ impl HostJudge {
         id: CaseId,
         place: Place<'_>,
     ) -> Result<Result<Vec<CaseTiming>, super::Failure>, JudgeError> {
-        let mut impossible = (0.0, 0.0);
+        let mut error = JudgeError::Process("no time was taken".to_owned());
         for _ in 0..2 {
             let taken = self.twice(|judge| {
                 let floor = judge.floor(place.case)?;
@@ -77,26 +81,31 @@ impl HostJudge {
                 Ok(taken) => taken,
                 Err(failure) => return Ok(Err(failure)),
             };
+            let modelled = self.known()?.device.modelled;
+            let disagree = samples.iter().find_map(|samples| disagreement(samples)).filter(|_| !modelled);
             let timings: Vec<CaseTiming> =
-                samples.into_iter().map(|samples| case_timing(place.case, samples, floor)).collect();
-            match timings.iter().find(|timing| timing.median < IMPOSSIBLE * floor) {
-                None => return Ok(Ok(timings)),
-                Some(timing) => impossible = (timing.median, floor),
-            }
+                samples.into_iter().map(|samples| case_timing(place.case, &samples, floor)).collect();
+            let case = place.case.name.clone();
+            error = match timings.iter().find(|timing| timing.median < IMPOSSIBLE * floor) {
+                Some(timing) => JudgeError::BelowFloor { case, median: timing.median, floor },
+                None => match disagree {
+                    Some(Clocks { events, wall }) => JudgeError::Clocks { case, events, wall },
+                    None => return Ok(Ok(timings)),
+                },
+            };
             // It may be the bandwidth that was mistaken.
             self.bandwidths.clear();
         }
-        let (median, floor) = impossible;
-        Err(JudgeError::BelowFloor { case: place.case.name.clone(), median, floor })
+        Err(error)
     }
 
-    /// Samples of every contender on one case, in nanoseconds.
+    /// Samples of every contender on one case.
     fn sample(
         &mut self,
         contenders: &[&Executable],
         id: CaseId,
         place: Place<'_>,
-    ) -> Result<Vec<Vec<f64>>, Stop> {
+    ) -> Result<Vec<Vec<Clocks>>, Stop> {
         let sampling =
             if self.known()?.device.modelled { Sampling::modelled() } else { self.options.sampling };
         let sets: Vec<SetId> =
@@ -123,7 +132,7 @@ impl HostJudge {
                 }
                 let shot = Shot { set, flush: true, moved: false, dump };
                 match self.launch(contenders[who], id, shot, place) {
-                    Ok(nanos) if !warm => samples[who].push(nanos),
+                    Ok(clocks) if !warm => samples[who].push(clocks),
                     Ok(_) => {}
                     Err(Stop::Candidate(failure)) if who > 0 => {
                         return Err(Stop::Device(JudgeError::Process(format!(
@@ -201,19 +210,31 @@ struct Checks {
     launches: usize,
 }
 
-fn enough(samples: &[Vec<f64>], sampling: &Sampling, began: Instant) -> bool {
+fn enough(samples: &[Vec<Clocks>], sampling: &Sampling, began: Instant) -> bool {
     let taken = samples.iter().map(Vec::len).min().unwrap_or_default();
     if taken < sampling.min.max(1) {
         return false;
     }
-    let known = |samples: &Vec<f64>| {
-        Quartiles::of(samples)
+    let known = |samples: &Vec<Clocks>| {
+        Quartiles::of(&events(samples))
             .is_some_and(|quartiles| quartiles.relative_noise(samples.len()) <= sampling.noise)
     };
     taken >= sampling.max || began.elapsed() >= sampling.wall || samples.iter().all(known)
 }
 
-fn case_timing(case: &CaseInfo, samples: Vec<f64>, floor: f64) -> CaseTiming {
+fn events(samples: &[Clocks]) -> Vec<f64> {
+    samples.iter().map(|clocks| clocks.events).collect()
+}
+
+/// The medians of both clocks, where the host's says that far more time passed than the device's.
+fn disagreement(samples: &[Clocks]) -> Option<Clocks> {
+    let walls: Vec<f64> = samples.iter().map(|clocks| clocks.wall).collect();
+    let (events, wall) = (Quartiles::of(&events(samples))?.median, Quartiles::of(&walls)?.median);
+    (wall > WALL_FACTOR * events + WALL_SLACK).then_some(Clocks { events, wall })
+}
+
+fn case_timing(case: &CaseInfo, samples: &[Clocks], floor: f64) -> CaseTiming {
+    let samples = events(samples);
     let Quartiles { q1, median, q3 } =
         Quartiles::of(&samples).unwrap_or(Quartiles { q1: 0.0, median: 0.0, q3: 0.0 });
     CaseTiming { case: case.name.clone(), median, q1, q3, samples, floor, work_bytes: case.work_bytes }
@@ -229,11 +250,26 @@ mod tests {
         Sampling { min: 3, max: 6, noise: 0.01, wall: Duration::from_secs(3600), warmup: 0 }
     }
 
+    fn clocks(samples: &[f64]) -> Vec<Clocks> {
+        samples.iter().map(|nanos| Clocks { events: *nanos, wall: *nanos }).collect()
+    }
+
+    #[test]
+    fn a_host_that_is_woken_late_is_no_second_opinion() {
+        let samples = |events: f64, wall: f64| vec![Clocks { events, wall }; 5];
+        assert!(disagreement(&samples(10_000.0, 900_000.0)).is_none());
+        assert!(disagreement(&samples(10_000_000.0, 19_000_000.0)).is_none());
+        assert!(disagreement(&samples(10_000.0, 1_200_000.0)).is_some());
+        assert!(disagreement(&samples(10_000_000.0, 22_000_000.0)).is_some());
+        let once = [samples(10_000.0, 10_000.0), vec![Clocks { events: 10_000.0, wall: 1e9 }]].concat();
+        assert!(disagreement(&once).is_none(), "one late sample says nothing");
+    }
+
     #[test]
     fn quiet_samples_end_early_and_noisy_ones_at_the_cap() {
         let began = Instant::now();
-        let quiet = || vec![100.0; 3];
-        let noisy = || vec![80.0, 100.0, 120.0];
+        let quiet = || clocks(&[100.0; 3]);
+        let noisy = || clocks(&[80.0, 100.0, 120.0]);
         assert!(!enough(&[quiet()[..2].to_vec()], &rules(), began), "below the least count");
         assert!(enough(&[quiet()], &rules(), began));
         assert!(!enough(&[quiet(), noisy()], &rules(), began), "every contender counts");
@@ -244,7 +280,7 @@ mod tests {
     #[test]
     fn time_runs_out_only_after_the_least_count() {
         let rules = Sampling { wall: Duration::ZERO, ..rules() };
-        assert!(!enough(&[vec![80.0, 120.0]], &rules, Instant::now()));
-        assert!(enough(&[vec![80.0, 100.0, 120.0]], &rules, Instant::now()));
+        assert!(!enough(&[clocks(&[80.0, 120.0])], &rules, Instant::now()));
+        assert!(enough(&[clocks(&[80.0, 100.0, 120.0])], &rules, Instant::now()));
     }
 }

@@ -202,8 +202,13 @@ fn it_fails_on_one_size() {
 
 #[test]
 fn it_keeps_results_by_address() {
-    let failure = fails("caches", FailureKind::Mismatch, "output `y` differs in 7 of 7 elements");
-    assert!(failure.evidence.contains("second launch, with other data at the same addresses"), "{failure:?}");
+    let mut course = Course::new();
+    let failure = failure(&mut course, "caches");
+    assert_eq!(failure.kind, FailureKind::Mismatch);
+    // The launch after the first is on other data, or on the same but for one element: chance decides.
+    assert!(failure.evidence.contains("second launch, with "), "{failure:?}");
+    is_valid(&mut course);
+    course.leaves_nothing();
 }
 
 #[test]
@@ -354,5 +359,13 @@ fn an_impossible_time_is_taken_again() {
         panic!("called invalid")
     };
     assert!(timings[0].cases[0].median > 7000.0);
+    course.leaves_nothing();
+}
+
+#[test]
+fn work_that_goes_on_beside_the_events_is_a_fault_of_the_judge() {
+    let mut course = Course::new();
+    let error = course.judge.time(&[&candidate("goes-on")]).unwrap_err();
+    insta::assert_snapshot!(error, @"case `n=1000`: the device says 10.00 µs, and 5.000 ms passed meanwhile: work went on outside of what was timed, or the machine is too busy to time anything; nothing of it is kept");
     course.leaves_nothing();
 }
