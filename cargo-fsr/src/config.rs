@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 pub use http::HttpConfig;
 
+use crate::budget::{Budget, Price};
 use crate::report::{TextFault, suggestion};
 
 /// Name of the file.
@@ -35,6 +36,8 @@ pub struct Config {
     pub state_dir: Option<PathBuf>,
     /// Prompt templates that replace the built-in ones of the same name.
     pub templates: Option<PathBuf>,
+    /// What a command may spend.
+    pub budget: Budget,
 }
 
 /// How one model is reached.
@@ -50,6 +53,8 @@ pub enum ModelConfig {
         deadline: u64,
         /// What journal and manifest call it; the program's name when left out.
         name: Option<String>,
+        /// What its answers cost.
+        price: Option<Price>,
     },
     /// Files that someone fills in.
     Files {
@@ -117,6 +122,8 @@ struct File {
     screen: Option<bool>,
     state_dir: Option<PathBuf>,
     templates: Option<PathBuf>,
+    #[serde(default)]
+    budget: Budget,
 }
 
 /// Why a configuration cannot be used.
@@ -188,6 +195,7 @@ impl Config {
         self.screen = file.screen.or(self.screen);
         self.state_dir = file.state_dir.map(absolute).or(self.state_dir.take());
         self.templates = file.templates.map(absolute).or(self.templates.take());
+        self.budget = file.budget.or(self.budget);
         self.models.extend(file.models.into_iter().map(|(name, model)| (name, model.relative_to(folder))));
         Ok(())
     }
@@ -211,6 +219,7 @@ impl Config {
                 command: command.to_owned(),
                 deadline: ModelConfig::default_deadline(),
                 name: None,
+                price: None,
             }),
             Some(("files", value)) if !value.is_empty() => {
                 Ok(ModelConfig::Files { folder: folder(value), name: None })
@@ -276,7 +285,10 @@ mod tests {
         let config = config("model = 'mine'\n[models.mine]\nkind = 'command'\ncommand = 'claude -p'\n")
             .expect("valid");
         let mine = config.model(None, Path::new("/here")).expect("configured");
-        assert_eq!(mine, ModelConfig::Command { command: "claude -p".into(), deadline: 600, name: None });
+        assert_eq!(
+            mine,
+            ModelConfig::Command { command: "claude -p".into(), deadline: 600, name: None, price: None }
+        );
         let files = config.model(Some("files:answers"), Path::new("/here")).expect("inline");
         assert_eq!(files, ModelConfig::Files { folder: "/here/answers".into(), name: None });
     }

@@ -9,6 +9,7 @@
 #![deny(unsafe_code)]
 
 pub mod brief;
+pub mod budget;
 pub mod cache;
 pub mod cli;
 pub mod compile;

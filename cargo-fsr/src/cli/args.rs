@@ -3,9 +3,11 @@
 #![allow(missing_docs)]
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::budget::Budget;
 use crate::project::{Locking, Selection};
 
 /// Tunes the CUDA kernels of a Rust project with a language model and keeps the winning PTX.
@@ -107,6 +109,8 @@ pub struct Tune {
     /// Go on with the last run of each kernel.
     #[arg(long, conflicts_with = "force")]
     pub resume: bool,
+    #[command(flatten)]
+    pub budget: BudgetArgs,
     /// With a replayed model: repeat the recorded verdicts and times too, without a GPU or a compiler.
     #[arg(long)]
     pub verdicts: bool,
@@ -123,6 +127,43 @@ pub struct Tune {
     pub selection: Selection,
     #[command(flatten)]
     pub locking: Locking,
+}
+
+/// What `tune` may spend; `[budget]` in fsr.toml says the same.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Budget")]
+pub struct BudgetArgs {
+    /// Requests to models, failed ones too.
+    #[arg(long, value_name = "N", env = "FSR_MAX_REQUESTS")]
+    pub max_requests: Option<u64>,
+    /// Tokens of prompts and answers together.
+    #[arg(long, value_name = "N", env = "FSR_MAX_TOKENS")]
+    pub max_tokens: Option<u64>,
+    /// Money, by the prices of the models.
+    #[arg(long, value_name = "AMOUNT", env = "FSR_MAX_COST", value_parser = amount)]
+    pub max_cost: Option<f64>,
+    /// Wall time, as `90m`, with the final check.
+    #[arg(long, value_name = "TIME", env = "FSR_MAX_TIME", value_parser = humantime::parse_duration)]
+    pub max_time: Option<Duration>,
+}
+
+impl BudgetArgs {
+    /// As limits.
+    pub fn limits(&self) -> Budget {
+        Budget {
+            requests: self.max_requests,
+            tokens: self.max_tokens,
+            cost: self.max_cost,
+            time: self.max_time,
+        }
+    }
+}
+
+fn amount(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(amount) if amount.is_finite() && amount >= 0.0 => Ok(amount),
+        _ => Err("an amount is a number such as 2.50".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ use super::devices::Devices;
 use super::rig::{self, Interrupt};
 use super::shell::count;
 use super::{CommandError, Shell, here};
+use crate::budget::Purse;
 use crate::cache::{Cache, Found};
 use crate::config::{Config, ConfigError, ModelConfig};
 use crate::entry;
@@ -48,6 +49,7 @@ struct Tuning<'a> {
     place: Place,
     shell: &'a Arc<Shell>,
     interrupt: &'a Interrupt,
+    purse: Purse,
     /// Made when the first endpoint is asked.
     network: OnceCell<Network>,
 }
@@ -108,6 +110,7 @@ pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit
         state,
         shell,
         interrupt,
+        purse: Purse::new(args.budget.limits().or(config.budget)),
         network: OnceCell::new(),
     };
     tuning.all(&due)
@@ -154,6 +157,11 @@ impl Tuning<'_> {
                 }
                 Err(error) => return Err(error),
             }
+        }
+        let spent = self.purse.spent();
+        if spent.requests > 0 {
+            self.shell.note("Spent", spent);
+            self.shell.message(&serde_json::json!({ "reason": "spent", "totals": spent }));
         }
         if !awaited.is_empty() {
             let missing = count(awaited.len(), "answer", "answers");

@@ -87,6 +87,7 @@ impl Events for Watch {
             Event::Waiting { origin, time, why } => {
                 shell.note("Waiting", format_args!("{origin}: {:.1} s, because {why}", time.as_secs_f64()));
             }
+            Event::Budget { warning } => shell.warn(warning),
             Event::Answered { origin, bytes, known } => {
                 self.stop_asking(origin);
                 let source = if known { ", from the journal" } else { "" };

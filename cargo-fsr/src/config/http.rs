@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::budget::Price;
 use crate::model::HttpFault;
 use crate::model::http::{Dialect, HttpSettings, Key};
 
@@ -20,6 +21,8 @@ pub struct HttpConfig {
     pub key_env: Option<String>,
     /// What journal and manifest call it; the name in this file when left out.
     pub name: Option<String>,
+    /// What its answers cost.
+    pub price: Option<Price>,
     /// Largest answer in tokens.
     pub max_output_tokens: Option<u64>,
     /// Randomness of the answers.

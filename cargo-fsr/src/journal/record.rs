@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::brief::{Brief, Settings, as_text};
 use crate::compile::Compiled;
 use crate::judge::{Bench, Executable, SetSeed, Timed, Verdict};
-use crate::model::{Answer, Origin, Position, Prompt};
+use crate::model::{Answer, Origin, Position, Prompt, Request, Spent};
 use crate::search::answer::{Rejection, Source};
 
 /// Counted up when a record changes meaning.
@@ -47,6 +47,22 @@ pub enum Record {
     Prompt {
         /// With full text.
         prompt: Prompt,
+    },
+    /// A request for an answer is about to be made: whatever comes of it, it may have to be paid.
+    Request {
+        /// The candidate-to-be.
+        origin: Origin,
+        /// Who is asked.
+        model: String,
+        /// What it may cost at most.
+        request: Request,
+    },
+    /// The last request for an answer is over.
+    Spent {
+        /// The candidate-to-be.
+        origin: Origin,
+        /// What it cost.
+        spent: Spent,
     },
     /// What a model said.
     Answer {
@@ -215,6 +231,11 @@ pub enum StopReason {
         /// The patience that ended.
         rounds: u32,
     },
+    /// Nothing more may be spent.
+    Budget {
+        /// The budget, as `20 requests`.
+        what: String,
+    },
     /// Prompts were written, and the answers are not there yet.
     Awaiting,
     /// The user stopped it.
@@ -247,9 +268,12 @@ impl Record {
     pub fn step(&self) -> Option<Step> {
         Some(match self {
             Self::Header(_) => Step::Header,
-            Self::Resumed { .. } | Self::Seeds { .. } | Self::Stopped { .. } | Self::Stored { .. } => {
-                return None;
-            }
+            Self::Resumed { .. }
+            | Self::Request { .. }
+            | Self::Spent { .. }
+            | Self::Seeds { .. }
+            | Self::Stopped { .. }
+            | Self::Stored { .. } => return None,
             Self::Bench { .. } => Step::Bench,
             Self::Prompt { prompt } => Step::Prompt(prompt.position.origin()),
             Self::Answer { position, .. } => Step::Answer(position.origin()),

@@ -75,7 +75,7 @@ impl CommandModel {
         ModelError::Command { command: self.program.clone(), what: what.into() }
     }
 
-    fn run(&self, prompt: &str) -> Result<String, ModelError> {
+    fn run(&self, prompt: &str, time_left: Option<Duration>) -> Result<String, ModelError> {
         let mut command = CommandWrap::from({
             let mut command = Command::new(&self.program);
             command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -101,7 +101,8 @@ impl CommandModel {
         let stdout = in_thread(group.0.stdout().take(), move |pipe| read_limited(pipe, limit));
         let stderr = in_thread(group.0.stderr().take(), read_tail);
 
-        let status = self.wait(&mut group, &stdout)?;
+        let deadline = self.limits.deadline.min(time_left.unwrap_or(Duration::MAX));
+        let status = self.wait(&mut group, &stdout, deadline)?;
         let (status, early) = status;
         let output = match early {
             Some(output) => Ok(output),
@@ -131,6 +132,7 @@ impl CommandModel {
         &self,
         group: &mut Group,
         stdout: &Receiver<io::Result<Output>>,
+        deadline: Duration,
     ) -> Result<(ExitStatus, Option<io::Result<Output>>), ModelError> {
         let start = Instant::now();
         let mut output = None;
@@ -145,10 +147,9 @@ impl CommandModel {
             if self.interrupt.load(Ordering::Relaxed) {
                 return Err(ModelError::Interrupted);
             }
-            if start.elapsed() >= self.limits.deadline {
-                return Err(
-                    self.failed(format!("did not answer within {} s", self.limits.deadline.as_secs_f64()))
-                );
+            if start.elapsed() >= deadline {
+                let seconds = (deadline.as_secs_f64() * 10.0).round() / 10.0;
+                return Err(self.failed(format!("did not answer within {seconds} s")));
             }
             if output.is_some() {
                 thread::sleep(POLL);
@@ -176,7 +177,7 @@ impl Model for CommandModel {
     fn answer(&self, prompt: &Prompt, witness: &dyn Witness) -> Result<Answer, ModelError> {
         let input = tokens(prompt.text.len());
         witness.request(Request { input, output: None })?;
-        let result = self.run(&prompt.text);
+        let result = self.run(&prompt.text, witness.time_left());
         // What a program spends for an answer only its maker knows.
         let output = result.as_ref().map_or(0, |text| tokens(text.len()));
         let usage = Usage { input, output, cached: 0 };

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::{ModelError, Usage};
 
 /// What a request may cost at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Tokens of the prompt, about.
     pub input: u64,
@@ -14,7 +16,7 @@ pub struct Request {
 }
 
 /// What a request cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
     /// Tokens, as the endpoint says or as the bytes suggest.
     pub usage: Usage,
@@ -34,6 +36,11 @@ pub trait Witness: Sync {
 
     /// The last request is over. One that is never settled counts with all that it might have cost.
     fn settle(&self, spent: Spent);
+
+    /// How long the answer may still take, if there is a limit beside the model's own.
+    fn time_left(&self) -> Option<Duration> {
+        None
+    }
 
     /// So many bytes of the answer are there.
     fn received(&self, bytes: usize);

@@ -7,6 +7,7 @@ use fsr_protocol::{CaseInfo, Tunables};
 use super::ledger::{Ledger, diverged};
 use super::{Event, Events, SearchError, Stopped, TemplateError};
 use crate::brief::Brief;
+use crate::budget::Purse;
 use crate::compile::{CompileRequest, Compiled, Compiler, CompilerError, Ptx};
 use crate::journal::{Contender, JournalError, Purpose, Record, Step, digest};
 use crate::judge::{Bench, Executable, Judge, JudgeError, Timed, Timing, Verdict};
@@ -59,14 +60,24 @@ pub(super) struct Effects<'a> {
     pub ledger: Ledger<'a>,
     pub brief: &'a Brief,
     pub compiler: &'a dyn Compiler,
+    pub purse: &'a Purse,
     pub events: &'a dyn Events,
     pub interrupt: &'a AtomicBool,
+    /// The time of the budget is for rounds alone: what comes before is needed by all, and for what comes after time was
+    /// kept.
+    pub in_rounds: AtomicBool,
 }
 
 impl Effects<'_> {
     /// To be asked before every effect that is not in the ledger.
     pub fn may_go_on(&self) -> Result<(), Halt> {
-        if self.interrupt.load(Ordering::Relaxed) { Err(Halt::Stop(Stopped::Interrupted)) } else { Ok(()) }
+        if self.interrupt.load(Ordering::Relaxed) {
+            return Err(Halt::Stop(Stopped::Interrupted));
+        }
+        match self.purse.is_late() {
+            Some(what) if self.in_rounds.load(Ordering::Relaxed) => Err(Halt::Stop(Stopped::Budget { what })),
+            _ => Ok(()),
+        }
     }
 
     /// Compiles a source for some values.

@@ -1,5 +1,7 @@
 //! The course of a search: header, bench, given kernels, rounds, final check.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::Cast;
 use super::answer::{self, AnswerFault, Rejection};
 use super::attempt::Fate;
@@ -30,13 +32,16 @@ pub(super) fn run(search: Search<'_>) -> Result<Outcome, SearchError> {
         judge,
         journal,
         recording,
+        purse,
         events,
         interrupt,
         ..
     } = search;
+    purse.count(journal.entries());
     let ledger = Ledger::new(journal, recording);
     let previous = begin(&ledger, header, settings)?;
-    let effects = Effects { ledger, brief, compiler, events, interrupt };
+    let effects =
+        Effects { ledger, brief, compiler, purse, events, interrupt, in_rounds: AtomicBool::new(false) };
     let referee = Referee::new(judge, &effects).map_err(before_anything)?;
     let field = Field { effects, referee, settings, attempts: Default::default(), bests: Vec::new() };
     let mut engine = Engine { field, templates, cast, rounds: 0 };
@@ -124,6 +129,7 @@ enum Plan {
 impl Engine<'_> {
     fn search(&mut self, previous: &[String]) -> Result<Stopped, Halt> {
         self.given(previous)?;
+        self.field.effects.in_rounds.store(true, Ordering::Relaxed);
         let mut plan = Plan::Initial;
         let mut without_best = 0;
         let Settings { rounds, candidates, patience, .. } = *self.field.settings;
@@ -134,8 +140,12 @@ impl Engine<'_> {
             let prompts: Vec<Prompt> =
                 (1..=candidates).map(|slot| self.prompt(plan, round, slot)).collect::<Result<_, Halt>>()?;
             let effects = &self.field.effects;
-            let entrants = ask_all(effects, &self.cast, self.field.settings, &prompts)?;
+            let (entrants, spent) = ask_all(effects, &self.cast, self.field.settings, &prompts)?;
             self.field.try_all(entrants)?;
+            // What was paid for before the budget ended has been tried like any other.
+            if let Some(stopped) = spent {
+                return Ok(stopped);
+            }
 
             let slots = (1..=candidates).map(|slot| Origin::Candidate { round, slot });
             let valid = slots.clone().filter(|&slot| self.field.any_valid([slot])).count() as u32;
@@ -213,15 +223,17 @@ impl Engine<'_> {
 
     /// Checks the winner afresh where the search came to an end, and says how it all went.
     fn finish(mut self, mut stopped: Stopped) -> Result<Outcome, SearchError> {
+        self.field.effects.in_rounds.store(false, Ordering::Relaxed);
         let mut winner = None;
         let mut baseline = self.measurement(Origin::Baseline);
         while let Some(best) = self.field.best() {
             let checked = match stopped {
                 // An interrupted user waits for nothing more, and an awaiting search goes on.
                 Stopped::Interrupted | Stopped::Awaiting(_) => Ok(Some(self.winner(best, false))),
-                Stopped::Rounds | Stopped::Plateau { .. } | Stopped::Model { .. } => {
-                    self.check(best, &mut baseline)
-                }
+                Stopped::Rounds
+                | Stopped::Plateau { .. }
+                | Stopped::Budget { .. }
+                | Stopped::Model { .. } => self.check(best, &mut baseline),
             };
             match checked {
                 Ok(Some(checked)) => {

@@ -59,6 +59,11 @@ pub enum Event<'a> {
         /// Bytes so far.
         bytes: usize,
     },
+    /// A good part of a budget is spent.
+    Budget {
+        /// Which, and how much of it.
+        warning: &'a str,
+    },
     /// A model waits before it asks again.
     Waiting {
         /// The candidate-to-be.

@@ -20,7 +20,7 @@ use crate::judge::{
     Bench, CaseErrors, CaseTiming, Executable, Failure, FailureKind, Judge, JudgeError, Split, Timed, Timing,
     Validation, Verdict,
 };
-use crate::model::{Answer, Model, ModelError, Position, Prompt, Witness};
+use crate::model::{Answer, Model, ModelError, Position, Prompt, Request, Spent, Usage, Witness};
 
 /// A small kernel's brief.
 pub fn brief() -> Brief {
@@ -154,7 +154,8 @@ impl Model for Script {
         "script".to_owned()
     }
 
-    fn answer(&self, prompt: &Prompt, _: &dyn Witness) -> Result<Answer, ModelError> {
+    fn answer(&self, prompt: &Prompt, witness: &dyn Witness) -> Result<Answer, ModelError> {
+        witness.request(Request { input: 100, output: Some(400) })?;
         self.asked.lock().unwrap().push(prompt.clone());
         if self.together > 0 {
             let (count, all_here) = &self.arrived;
@@ -172,7 +173,9 @@ impl Model for Script {
             (None, Some(otherwise)) => otherwise(prompt)?,
             (None, None) => return Err(ModelError::NotRecorded { position: prompt.position.clone() }),
         };
-        Ok(Answer { text, model: "script".to_owned(), usage: None, notes: Vec::new() })
+        let usage = Usage { input: 100, output: 50, cached: 0 };
+        witness.settle(Spent { usage, estimated: false, failed: false });
+        Ok(Answer { text, model: "script".to_owned(), usage: Some(usage), notes: Vec::new() })
     }
 }
 

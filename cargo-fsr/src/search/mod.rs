@@ -31,6 +31,7 @@ use std::sync::atomic::AtomicBool;
 use fsr_protocol::Tunables;
 
 use crate::brief::{Brief, Settings};
+use crate::budget::Purse;
 use crate::compile::{Compiler, CompilerError, Ptx};
 use crate::journal::{Entry, Journal, JournalError, StopReason};
 use crate::judge::{Bench, Judge, JudgeError, Timing, Validation};
@@ -66,6 +67,8 @@ pub struct Search<'a> {
     /// A recorded run whose compilations, verdicts and times are repeated instead of made anew; with
     /// [`RecordedOnly`] as compiler and judge nothing but the recording decides.
     pub recording: Option<&'a [Entry]>,
+    /// What may be spent, and who counts it.
+    pub purse: &'a Purse,
     /// Told what happens.
     pub events: &'a dyn Events,
     /// Set from outside to stop and keep the best so far. Models and judges watch it too.
@@ -164,6 +167,11 @@ pub enum Stopped {
         /// The patience that ended.
         rounds: u32,
     },
+    /// Nothing more may be spent; what was found is kept.
+    Budget {
+        /// The budget, as `20 requests`.
+        what: String,
+    },
     /// Answers are awaited; go on by running again with the same journal.
     Awaiting(Vec<Awaited>),
     /// The user stopped it.
@@ -190,6 +198,7 @@ impl Stopped {
         match self {
             Self::Rounds => StopReason::Rounds,
             Self::Plateau { rounds } => StopReason::Plateau { rounds: *rounds },
+            Self::Budget { what } => StopReason::Budget { what: what.clone() },
             Self::Awaiting(_) => StopReason::Awaiting,
             Self::Interrupted => StopReason::Interrupted,
             // People are told where; whoever reads the journal may be elsewhere.

@@ -48,7 +48,7 @@ pub(super) fn ask_all(
     cast: &Cast<'_>,
     settings: &Settings,
     prompts: &[Prompt],
-) -> Result<Vec<Entrant>, Halt> {
+) -> Result<(Vec<Entrant>, Option<Stopped>), Halt> {
     let answers: Vec<Result<Entrant, Halt>> = thread::scope(|scope| {
         let threads: Vec<_> = prompts
             .iter()
@@ -64,18 +64,19 @@ pub(super) fn ask_all(
     gather(answers)
 }
 
-/// All entrants, or the weightiest reason why some are missing: a fault, an interrupt, a failed model, an answer that
-/// is awaited.
-fn gather(answers: Vec<Result<Entrant, Halt>>) -> Result<Vec<Entrant>, Halt> {
+/// All entrants, and the budget that kept others out; or the weightiest reason why some are missing: a fault, an interrupt,
+/// a failed model, an answer that is awaited.
+fn gather(answers: Vec<Result<Entrant, Halt>>) -> Result<(Vec<Entrant>, Option<Stopped>), Halt> {
     let mut entrants = Vec::new();
     let mut awaited = Vec::new();
-    let (mut fault, mut interrupted, mut failed) = (None, false, Vec::new());
+    let (mut fault, mut interrupted, mut failed, mut spent) = (None, false, Vec::new(), None);
     for answer in answers {
         match answer {
             Ok(entrant) => entrants.push(entrant),
             Err(Halt::Fault(error)) => fault = fault.or(Some(error)),
             Err(Halt::Stop(Stopped::Awaiting(more))) => awaited.extend(more),
             Err(Halt::Stop(Stopped::Model { message })) => failed.push(message),
+            Err(Halt::Stop(stopped @ Stopped::Budget { .. })) => spent = Some(stopped),
             Err(Halt::Stop(_)) => interrupted = true,
         }
     }
@@ -85,7 +86,7 @@ fn gather(answers: Vec<Result<Entrant, Halt>>) -> Result<Vec<Entrant>, Halt> {
         None if interrupted => Err(Halt::Stop(Stopped::Interrupted)),
         None if !failed.is_empty() => Err(Halt::Stop(Stopped::Model { message: failed.join("; ") })),
         None if !awaited.is_empty() => Err(Halt::Stop(Stopped::Awaiting(awaited))),
-        None => Ok(entrants),
+        None => Ok((entrants, spent)),
     }
 }
 
@@ -146,13 +147,19 @@ fn answer(effects: &Effects<'_>, model: &dyn Model, prompt: &Prompt) -> Result<A
         Some(answer) => answer,
         None => {
             effects.may_go_on()?;
-            let answer = model.answer(prompt, &Asking { effects, origin }).map_err(|error| match error {
-                ModelError::Awaiting { prompt, answer } => {
-                    Halt::Stop(Stopped::Awaiting(vec![Awaited { prompt, answer }]))
-                }
-                ModelError::Interrupted => Halt::Stop(Stopped::Interrupted),
-                error => Halt::Stop(Stopped::Model { message: error.to_string() }),
-            })?;
+            let asking = Asking::new(effects, origin, &name);
+            let answer =
+                model.answer(prompt, &asking).map_err(|error| match (error, effects.purse.is_late()) {
+                    (ModelError::Awaiting { prompt, answer }, _) => {
+                        Halt::Stop(Stopped::Awaiting(vec![Awaited { prompt, answer }]))
+                    }
+                    (ModelError::Interrupted, _) => Halt::Stop(Stopped::Interrupted),
+                    // Whatever the model calls it, time was up.
+                    (ModelError::Budget { what }, _) | (_, Some(what)) => {
+                        Halt::Stop(Stopped::Budget { what })
+                    }
+                    (error, None) => Halt::Stop(Stopped::Model { message: error.to_string() }),
+                })?;
             effects.ledger.add(Record::Answer { position: position.clone(), answer: answer.clone() })?;
             answer
         }

@@ -4,3 +4,4 @@ mod course;
 mod fixture;
 mod prompting;
 mod resuming;
+mod spending;

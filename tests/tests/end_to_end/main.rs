@@ -20,6 +20,7 @@
 mod support;
 
 mod bad_input;
+mod budgets;
 mod bundles;
 mod devices;
 mod dialogues;

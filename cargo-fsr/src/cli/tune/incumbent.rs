@@ -133,13 +133,13 @@ pub(super) fn is_kept(stopped: &Stopped, rounds: u32, replaces: bool) -> bool {
     match stopped {
         Stopped::Awaiting(_) => false,
         Stopped::Interrupted => rounds > 0 || !replaces,
-        Stopped::Rounds | Stopped::Plateau { .. } | Stopped::Model { .. } => true,
+        Stopped::Rounds | Stopped::Plateau { .. } | Stopped::Budget { .. } | Stopped::Model { .. } => true,
     }
 }
 
 /// Whether a run that did not come to its end gave anything better than a fresh entry, which is then left as it is.
 pub(super) fn is_nothing_new(stopped: &Stopped, winner: &Winner, old: &Entry, inputs: &Inputs) -> bool {
-    matches!(stopped, Stopped::Model { .. } | Stopped::Interrupted)
+    matches!(stopped, Stopped::Model { .. } | Stopped::Budget { .. } | Stopped::Interrupted)
         && winner.source == old.source
         && winner.tunables == verify::values(old)
         && old.manifest.key() == inputs.key()

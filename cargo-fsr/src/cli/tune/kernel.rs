@@ -113,6 +113,7 @@ impl Tuning<'_> {
             judge,
             journal: &mut journal,
             recording: recording.as_deref().filter(|_| self.args.verdicts),
+            purse: &self.purse,
             events: &watch,
             interrupt: self.interrupt,
         }
@@ -182,7 +183,7 @@ impl Tuning<'_> {
         match outcome.stopped {
             Stopped::Awaiting(prompts) => return Ok(Tuned::Awaiting(prompts)),
             Stopped::Interrupted => return Ok(Tuned::Interrupted),
-            Stopped::Rounds | Stopped::Plateau { .. } | Stopped::Model { .. } => {}
+            Stopped::Rounds | Stopped::Plateau { .. } | Stopped::Budget { .. } | Stopped::Model { .. } => {}
         }
         let complete = match &stored {
             Some(donor) => self.other_archs(package, kernel, donor, anew, rig)?,
@@ -193,6 +194,12 @@ impl Tuning<'_> {
                 Tuned::Incomplete
             }
         };
+        if let Stopped::Budget { what } = &outcome.stopped {
+            let name = &kernel.name;
+            self.shell.warn(format_args!(
+                "{name}: the budget of {what} is spent, so the search ended early; with a larger one --resume goes on"
+            ));
+        }
         if let Stopped::Model { message } = outcome.stopped {
             self.shell.fault("Stopped", format_args!("{}: {message}; --resume goes on", kernel.name));
             return Ok(Tuned::ModelFailed);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Tuning;
+use crate::budget::Price;
 use crate::cli::{CommandError, here};
 use crate::config::{FILE, HttpConfig, ModelConfig};
 use crate::exit::Exit;
@@ -89,14 +90,15 @@ impl Tuning<'_> {
         recording: Option<&[journal::Entry]>,
     ) -> Result<Box<dyn Model>, CommandError> {
         Ok(match config {
-            ModelConfig::Command { command, deadline, name } => {
+            ModelConfig::Command { command, deadline, name, price } => {
                 let limits =
                     CommandLimits { deadline: Duration::from_secs(*deadline), ..CommandLimits::default() };
                 let model = CommandModel::new(command, limits, self.interrupt.clone())?;
-                match name {
-                    Some(name) => Box::new(model.named(name)),
-                    None => Box::new(model),
-                }
+                let model = match name {
+                    Some(name) => model.named(name),
+                    None => model,
+                };
+                self.priced(Box::new(model), *price)?
             }
             ModelConfig::Files { folder, name } => {
                 let model = FilesModel::new(folder.join(&package.spec.package));
@@ -122,7 +124,26 @@ impl Tuning<'_> {
         let network = self.network().map_err(|error| {
             CommandError::new(Exit::Environment, format!("no thread for requests: {error}"), "try again")
         })?;
-        Ok(Box::new(HttpModel::new(name, settings, network, self.interrupt.clone())?))
+        let model = HttpModel::new(name, settings, network, self.interrupt.clone())?;
+        self.priced(Box::new(model), http.price)
+    }
+
+    /// Where money is limited, a model without a price would spend it uncounted.
+    fn priced(&self, model: Box<dyn Model>, price: Option<Price>) -> Result<Box<dyn Model>, CommandError> {
+        let name = model.name();
+        match price {
+            Some(price) => self.purse.set_price(name, price),
+            None if self.purse.limits_money() => {
+                return Err(fault(
+                    format!("the cost is limited, and model `{name}` has no price"),
+                    format!(
+                        "write `price = {{ input = 3.0, output = 15.0 }}`, for a million tokens, to its table in {FILE}"
+                    ),
+                ));
+            }
+            None => {}
+        }
+        Ok(model)
     }
 }
 

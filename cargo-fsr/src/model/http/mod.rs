@@ -85,7 +85,8 @@ impl HttpModel {
             let permit = self.line.acquire().await.map_err(|_| ModelError::Interrupted)?;
             witness.request(Request { input, output: Some(self.settings.max_output_tokens) })?;
             // Standing in line is not the endpoint's fault.
-            let deadline = *deadline.get_or_insert_with(|| Instant::now() + patience.deadline);
+            let patient = patience.deadline.min(witness.time_left().unwrap_or(Duration::MAX));
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + patient);
             let mut reply = Reply::default();
             let result = match timeout_at(deadline, self.exchange(prompt, witness, &mut reply)).await {
                 Ok(result) => result,

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{LazyLock, Mutex};
 
 use crate::brief::{Brief, Settings};
+use crate::budget::Purse;
 use crate::journal::{Entry, Journal, MemoryJournal};
 use crate::model::Model;
 use crate::search::fakes::{FakeCompiler, FakeJudge};
@@ -21,6 +22,7 @@ pub struct Bed {
     pub journal: MemoryJournal,
     pub recording: Option<Vec<Entry>>,
     pub interrupt: AtomicBool,
+    pub purse: Purse,
     pub events: Heard,
 }
 
@@ -35,6 +37,7 @@ impl Bed {
             journal: MemoryJournal::new(),
             recording: None,
             interrupt: AtomicBool::new(false),
+            purse: Purse::new(Default::default()),
             events: Heard::default(),
         }
     }
@@ -69,6 +72,7 @@ impl Bed {
             judge: &mut self.judge,
             journal,
             recording: self.recording.as_deref(),
+            purse: &self.purse,
             events: &self.events,
             interrupt: &self.interrupt,
         }

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 
 use super::fixture::{Bed, essence};
+use crate::budget::Purse;
 use crate::journal::{Entry, FileJournal, Journal, MemoryJournal, Record, read};
 use crate::model::{FilesModel, ModelError, ReplayModel};
 use crate::search::fakes::{Script, answer, brief, device, with_baseline};
@@ -36,7 +37,11 @@ fn records(entries: &[Entry]) -> Vec<Record> {
 /// All but the records in which any two runs differ.
 fn of_any_run(entries: &[Entry]) -> Vec<Record> {
     let mut records = records(entries);
-    records.retain(|record| !matches!(record, Record::Header(_) | Record::Resumed { .. }));
+    let differs = |record: &Record| {
+        let spending = matches!(record, Record::Request { .. } | Record::Spent { .. });
+        spending || matches!(record, Record::Header(_) | Record::Resumed { .. })
+    };
+    records.retain(|record| !differs(record));
     records
 }
 
@@ -243,6 +248,7 @@ fn recorded_verdicts_are_repeated_exactly_without_compiler_and_judge() {
             judge: &mut nobody,
             journal: &mut journal,
             recording: Some(entries),
+            purse: &Purse::new(Default::default()),
             events: &Silent,
             interrupt: &Default::default(),
         }

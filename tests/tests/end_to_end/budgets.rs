@@ -1,0 +1,42 @@
+//! What a search may spend, and what becomes of one whose budget ends.
+
+use crate::support::{ANSWERS, Project};
+
+#[test]
+fn a_budget_ends_a_search_early_and_resuming_goes_on_counting() {
+    let project = Project::new("budget");
+    project.answers(ANSWERS);
+    project
+        .fsr("tune --max-requests 3")
+        .on_cpu_device()
+        .succeeds()
+        .says("67 % of the budget of 3 requests are spent")
+        .says("saxpy: the budget of 3 requests is spent, so the search ended early; with a larger one --resume goes on")
+        .says("Spent 3 requests, about ")
+        .says("no price known");
+    project.fsr("check").succeeds();
+    assert_eq!(project.asked().len(), 3);
+
+    // What was spent stays spent.
+    let again =
+        project.fsr("tune --resume --max-requests 3 --message-format json").on_cpu_device().succeeds();
+    let spent = again.json().into_iter().find(|message| message["reason"] == "spent").expect("totals");
+    assert_eq!((&spent["totals"]["requests"], project.asked().len()), (&3.into(), 3));
+    project.fsr("tune --resume --max-requests 4").on_cpu_device().succeeds().says("Spent 4 requests");
+    assert_eq!(project.asked().len(), 4);
+}
+
+#[test]
+fn budgets_that_cannot_be_kept_are_told_before_anything_is_spent() {
+    let project = Project::tuned("budget-faults");
+    let error = |words: &str, code| project.fsr(words).fails_with(code).error();
+    insta::assert_snapshot!(error("tune --force --max-cost 1", 3), @"error: the cost is limited, and model `a script` has no price help: write `price = { input = 3.0, output = 15.0 }`, for a million tokens, to its table in fsr.toml");
+    project.fsr("tune --force --max-time soon").fails_with(2).says("--max-time");
+    project.fsr("tune --force --max-cost -1").fails_with(2);
+    let config = project.read("fsr.toml");
+    project.write("fsr.toml", format!("{config}\n[budget]\ntime = \"soon\"\n"));
+    insta::assert_snapshot!(error("tune --force", 3), @"error: [project]/fsr.toml: `soon` is no time such as `90m`: expected number at 0");
+    project.write("fsr.toml", format!("{config}\n[budget]\nmoney = 3\n"));
+    insta::assert_snapshot!(error("tune --force", 3), @"error: [project]/fsr.toml: unknown field `money`, expected one of `requests`, `tokens`, `cost`, `time`");
+    assert!(project.asked().is_empty());
+}
