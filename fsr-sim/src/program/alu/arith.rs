@@ -28,7 +28,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             return self.half(mods, i, op, ty, flags, Class::Half);
         }
         mods.finish()?;
-        let all = operands(i)?;
+        let all = operands::<3>(i)?;
         let nearest = matches!(mode, None | Some(Rounding::Nearest));
         let negate = if sub { float::NEG_C } else { 0 };
         let aux = mode.map_or(0, |m| m as u32)
@@ -56,7 +56,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             T::U64 | T::S64 => (if sub { int::SUB_64 } else { int::ADD_64 }, 0),
             _ => return Err(Refusal::Unsupported),
         };
-        self.emit2(op, class_of(ty), all, ty, aux)
+        self.emit_alike(op, class_of(ty), &all, ty, aux)
     }
 
     pub(super) fn mul(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
@@ -85,14 +85,14 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                 (true, true) => float::MUL_FTZ_F32,
                 _ => float::MUL_ANY_F32,
             };
-            return self.emit2(op, Class::Float32, all, ty, aux);
+            return self.emit_alike(op, Class::Float32, &all, ty, aux);
         }
         if ty == T::F64 {
             if ftz || sat {
                 return Err(Refusal::Unsupported);
             }
             let op = if nearest { float::MUL_F64 } else { float::MUL_ANY_F64 };
-            return self.emit2(op, Class::Float64, all, ty, aux);
+            return self.emit_alike(op, Class::Float64, &all, ty, aux);
         }
         if aux != 0 || mode.is_some() {
             return Err(Refusal::Unsupported);
@@ -122,7 +122,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             }
             _ => return Err(Refusal::Unsupported),
         };
-        self.emit2(op, Class::Integer, all, ty, 0)
+        self.emit_alike(op, Class::Integer, &all, ty, 0)
     }
 
     pub(super) fn mul24(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
@@ -133,7 +133,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         let ty = mods.ty()?;
         mods.finish()?;
         let op = Self::pick(&[(T::U32, int::MUL24_LO_U), (T::S32, int::MUL24_LO_S)], ty)?;
-        self.emit2(op, Class::Integer, operands(i)?, ty, 0)
+        self.emit_alike(op, Class::Integer, &operands::<3>(i)?, ty, 0)
     }
 
     pub(super) fn mad(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
@@ -171,14 +171,14 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                     (Rounding::Zero, false, false) => float::FMA_RZ_F32,
                     _ => float::FMA_ANY_F32,
                 };
-                return self.emit3(op, Class::Float32, all, ty, aux);
+                return self.emit_alike(op, Class::Float32, &all, ty, aux);
             }
             T::F64 => {
                 if ftz || sat {
                     return Err(Refusal::Unsupported);
                 }
                 let op = if nearest { float::FMA_F64 } else { float::FMA_ANY_F64 };
-                return self.emit3(op, Class::Float64, all, ty, aux);
+                return self.emit_alike(op, Class::Float64, &all, ty, aux);
             }
             _ if aux != 0 || mode.is_some() => return Err(Refusal::Unsupported),
             _ => {}
@@ -206,7 +206,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             }
             _ => return Err(Refusal::Unsupported),
         };
-        self.emit3(op, Class::Integer, all, ty, 0)
+        self.emit_alike(op, Class::Integer, &all, ty, 0)
     }
 
     pub(super) fn div(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
@@ -254,7 +254,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             T::S64 => int::DIV_S64,
             _ => return Err(Refusal::Unsupported),
         };
-        self.emit2(op, class_of(ty), operands(i)?, ty, aux)
+        self.emit_alike(op, class_of(ty), &operands::<3>(i)?, ty, aux)
     }
 
     pub(super) fn min_max(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
@@ -302,7 +302,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             (T::S64, false) => int::MAX_S64,
             _ => return Err(Refusal::Unsupported),
         };
-        self.emit2(op, class_of(ty), operands(i)?, ty, 0)
+        self.emit_alike(op, class_of(ty), &operands::<3>(i)?, ty, 0)
     }
 
     pub(super) fn neg_abs(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
@@ -332,7 +332,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             _ => return Err(Refusal::Unsupported),
         };
         let [d, a] = operands(i)?;
-        self.emit1(op, class_of(ty), d, a, ty)
+        self.emit_alike(op, class_of(ty), &[d, a], ty, 0)
     }
 
     pub(super) fn special(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {

@@ -48,7 +48,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                 T::B32 => int::NOT_32,
                 _ => int::NOT_64,
             };
-            return self.emit1(op, Class::Integer, d, a, ty);
+            return self.emit_alike(op, Class::Integer, &[d, a], ty, 0);
         }
         let op = match (i.opcode, wide) {
             ("and", false) => int::AND_32,
@@ -58,30 +58,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             (_, false) => int::XOR_32,
             (_, true) => int::XOR_64,
         };
-        self.emit2(op, Class::Integer, operands(i)?, ty, 0)
-    }
-
-    pub(super) fn shift(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
-        let mut mods = Mods::new(i);
-        let ty = mods.ty()?;
-        mods.finish()?;
-        let op = match (i.opcode, ty) {
-            ("shl", T::B16) => int::SHL_16,
-            ("shl", T::B32) => int::SHL_32,
-            ("shl", T::B64) => int::SHL_64,
-            ("shr", T::B16 | T::U16) => int::SHR_U16,
-            ("shr", T::B32 | T::U32) => int::SHR_U32,
-            ("shr", T::B64 | T::U64) => int::SHR_U64,
-            ("shr", T::S16) => int::SHR_S16,
-            ("shr", T::S32) => int::SHR_S32,
-            ("shr", T::S64) => int::SHR_S64,
-            _ => return Err(Refusal::Unsupported),
-        };
-        let [d, a, b] = operands(i)?;
-        let (a, b) = (self.src(a, ty)?, self.src(b, T::B32)?);
-        let d = self.dst(d, ty)?;
-        self.lane(op, Class::Integer, |n| (n.d, n.a, n.b) = (d, a, b));
-        Ok(())
+        self.emit_alike(op, Class::Integer, &operands::<3>(i)?, ty, 0)
     }
 
     pub(super) fn funnel(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
@@ -99,7 +76,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             (false, true) => int::SHF_R_WRAP,
             (false, false) => int::SHF_R_CLAMP,
         };
-        self.emit3(op, Class::Integer, operands(i)?, ty, 0)
+        self.emit_alike(op, Class::Integer, &operands::<4>(i)?, ty, 0)
     }
 
     pub(super) fn bfind(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
@@ -125,21 +102,6 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         Ok(())
     }
 
-    pub(super) fn bfe(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
-        let mut mods = Mods::new(i);
-        let ty = mods.ty()?;
-        mods.finish()?;
-        let op = Self::pick(
-            &[(T::U32, int::BFE_U32), (T::S32, int::BFE_S32), (T::U64, int::BFE_U64), (T::S64, int::BFE_S64)],
-            ty,
-        )?;
-        let [d, a, b, c] = operands(i)?;
-        let (a, b, c) = (self.src(a, ty)?, self.src(b, T::B32)?, self.src(c, T::B32)?);
-        let d = self.dst(d, ty)?;
-        self.lane(op, Class::Integer, |n| (n.d, n.a, n.b, n.c) = (d, a, b, c));
-        Ok(())
-    }
-
     pub(super) fn bfi(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
         let mut mods = Mods::new(i);
         let ty = mods.ty()?;
@@ -161,7 +123,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         if !clamp || ty != T::B32 {
             return Err(Refusal::Unsupported);
         }
-        self.emit2(int::BMSK_CLAMP, Class::Integer, operands(i)?, ty, 0)
+        self.emit_alike(int::BMSK_CLAMP, Class::Integer, &operands::<3>(i)?, ty, 0)
     }
 
     pub(super) fn szext(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
@@ -174,7 +136,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             (true, T::S32) => int::SZEXT_S,
             _ => return Err(Refusal::Unsupported),
         };
-        self.emit2(op, Class::Integer, operands(i)?, ty, 0)
+        self.emit_alike(op, Class::Integer, &operands::<3>(i)?, ty, 0)
     }
 
     fn constant(&self, operand: &Operand<'a>) -> Decoded<i64> {
@@ -256,6 +218,6 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         let mut mods = Mods::new(i);
         let ty = mods.ty()?;
         mods.finish()?;
-        self.emit3(int::FNS, Class::Integer, operands(i)?, ty, 0)
+        self.emit_alike(int::FNS, Class::Integer, &operands::<4>(i)?, ty, 0)
     }
 }

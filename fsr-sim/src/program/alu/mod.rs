@@ -5,16 +5,16 @@ mod bits;
 mod carry;
 mod compare;
 mod convert;
+mod typed;
 mod video;
 
 use super::builder::KernelBuilder;
-use super::decode::{Mods, operands};
-use super::inst::Class;
+use super::decode::Mods;
+use super::inst::{Class, NONE};
 use super::{Decoded, Refusal, invalid};
 use crate::exec::half::{self, HalfOp};
 use crate::exec::regs::LaneOp;
 use crate::exec::soft::Rounding;
-use crate::exec::{float, int};
 use crate::parse::{Instruction, Operand, ScalarType};
 use ScalarType as T;
 
@@ -57,44 +57,14 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             "mad" | "fma" => self.mad(i),
             "mul24" => self.mul24(i),
             "div" => self.div(i),
-            "rem" => self.integers(
-                i,
-                &[
-                    (T::U16, int::REM_U16),
-                    (T::S16, int::REM_S16),
-                    (T::U32, int::REM_U32),
-                    (T::S32, int::REM_S32),
-                    (T::U64, int::REM_U64),
-                    (T::S64, int::REM_S64),
-                ],
-            ),
             "min" | "max" => self.min_max(i),
             "neg" | "abs" => self.neg_abs(i),
             "and" | "or" | "xor" | "not" => self.logic(i),
-            "cnot" => {
-                self.unary(i, &[(T::B16, int::CNOT_16), (T::B32, int::CNOT_32), (T::B64, int::CNOT_64)])
-            }
-            "shl" | "shr" => self.shift(i),
             "shf" => self.funnel(i),
-            "popc" => self.bits(i, &[(T::B32, int::POPC_32), (T::B64, int::POPC_64)]),
-            "clz" => self.bits(i, &[(T::B32, int::CLZ_32), (T::B64, int::CLZ_64)]),
-            "brev" => self.unary(i, &[(T::B32, int::BREV_32), (T::B64, int::BREV_64)]),
             "bfind" => self.bfind(i),
-            "bfe" => self.bfe(i),
             "bfi" => self.bfi(i),
             "bmsk" => self.bmsk(i),
             "szext" => self.szext(i),
-            "sad" => self.ternary(
-                i,
-                &[
-                    (T::U16, int::SAD_U16),
-                    (T::S16, int::SAD_S16),
-                    (T::U32, int::SAD_U32),
-                    (T::S32, int::SAD_S32),
-                    (T::U64, int::SAD_U64),
-                    (T::S64, int::SAD_S64),
-                ],
-            ),
             "lop3" => self.lop3(i),
             "prmt" => self.prmt(i),
             "dp4a" | "dp2a" => self.dot(i),
@@ -105,10 +75,9 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             "setp" => self.setp(i),
             "set" => self.set(i),
             "testp" => self.testp(i),
-            "copysign" => self.unary2(i, &[(T::F32, float::COPYSIGN_F32), (T::F64, float::COPYSIGN_F64)]),
             "rcp" | "sqrt" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" => self.special(i),
             "cvt" => self.cvt(i),
-            _ => Err(Refusal::Unsupported),
+            _ => self.typed(i),
         }
     }
 
@@ -116,87 +85,35 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         table.iter().find(|(t, _)| *t == ty).map(|(_, op)| *op).ok_or(Refusal::Unsupported)
     }
 
-    fn emit1(
+    /// An operation whose operands all have the type `ty`: destination, then one to three sources.
+    fn emit_alike(
         &mut self,
         op: LaneOp,
         class: Class,
-        d: &Operand<'a>,
-        a: &Operand<'a>,
-        ty: ScalarType,
-    ) -> Decoded<()> {
-        let a = self.src(a, ty)?;
-        let d = self.dst(d, ty)?;
-        self.lane(op, class, |n| (n.d, n.a) = (d, a));
-        Ok(())
-    }
-
-    fn emit2(
-        &mut self,
-        op: LaneOp,
-        class: Class,
-        all: [&Operand<'a>; 3],
+        all: &[&Operand<'a>],
         ty: ScalarType,
         aux: u32,
     ) -> Decoded<()> {
-        let [d, a, b] = all;
-        let (a, b) = (self.src(a, ty)?, self.src(b, ty)?);
-        let d = self.dst(d, ty)?;
-        self.lane(op, class, |n| (n.d, n.a, n.b, n.aux) = (d, a, b, aux));
-        Ok(())
+        self.emit_mixed(op, class, all, [ty; 4], aux)
     }
 
-    fn emit3(
+    /// The same with a type for each operand.
+    fn emit_mixed(
         &mut self,
         op: LaneOp,
         class: Class,
-        all: [&Operand<'a>; 4],
-        ty: ScalarType,
+        all: &[&Operand<'a>],
+        types: [ScalarType; 4],
         aux: u32,
     ) -> Decoded<()> {
-        let [d, a, b, c] = all;
-        let (a, b, c) = (self.src(a, ty)?, self.src(b, ty)?, self.src(c, ty)?);
-        let d = self.dst(d, ty)?;
+        let [d, sources @ ..] = all else { return invalid("too few operands") };
+        let mut rows = [NONE; 3];
+        for ((row, source), ty) in rows.iter_mut().zip(sources).zip(&types[1..]) {
+            *row = self.src(source, *ty)?;
+        }
+        let d = self.dst(d, types[0])?;
+        let [a, b, c] = rows;
         self.lane(op, class, |n| (n.d, n.a, n.b, n.c, n.aux) = (d, a, b, c, aux));
-        Ok(())
-    }
-
-    /// `op.type d, a` with one table entry a type and no other modifiers.
-    fn unary(&mut self, i: &Instruction<'a>, table: &[(ScalarType, LaneOp)]) -> Decoded<()> {
-        let mut mods = Mods::new(i);
-        let ty = mods.ty()?;
-        mods.finish()?;
-        let [d, a] = operands(i)?;
-        self.emit1(Self::pick(table, ty)?, class_of(ty), d, a, ty)
-    }
-
-    fn unary2(&mut self, i: &Instruction<'a>, table: &[(ScalarType, LaneOp)]) -> Decoded<()> {
-        self.integers(i, table)
-    }
-
-    fn integers(&mut self, i: &Instruction<'a>, table: &[(ScalarType, LaneOp)]) -> Decoded<()> {
-        let mut mods = Mods::new(i);
-        let ty = mods.ty()?;
-        mods.finish()?;
-        self.emit2(Self::pick(table, ty)?, class_of(ty), operands(i)?, ty, 0)
-    }
-
-    fn ternary(&mut self, i: &Instruction<'a>, table: &[(ScalarType, LaneOp)]) -> Decoded<()> {
-        let mut mods = Mods::new(i);
-        let ty = mods.ty()?;
-        mods.finish()?;
-        self.emit3(Self::pick(table, ty)?, class_of(ty), operands(i)?, ty, 0)
-    }
-
-    /// `popc`, `clz`: a 32-bit result of any width.
-    fn bits(&mut self, i: &Instruction<'a>, table: &[(ScalarType, LaneOp)]) -> Decoded<()> {
-        let mut mods = Mods::new(i);
-        let ty = mods.ty()?;
-        mods.finish()?;
-        let op = Self::pick(table, ty)?;
-        let [d, a] = operands(i)?;
-        let a = self.src(a, ty)?;
-        let d = self.dst(d, T::B32)?;
-        self.lane(op, Class::Integer, |n| (n.d, n.a) = (d, a));
         Ok(())
     }
 
