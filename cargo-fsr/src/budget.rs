@@ -61,7 +61,8 @@ pub struct Price {
 }
 
 impl Price {
-    fn of(&self, input: u64, cached: u64, output: u64) -> f64 {
+    /// Of an exchange.
+    pub fn of(&self, input: u64, cached: u64, output: u64) -> f64 {
         let plain = input.saturating_sub(cached) as f64 * self.input;
         let kept = cached.min(input) as f64 * self.cached.unwrap_or(self.input);
         (plain + kept + output as f64 * self.output) / 1e6
@@ -149,6 +150,11 @@ impl Purse {
     /// Sets the price of a model, by the name that its answers bear.
     pub fn set_price(&self, model: String, price: Price) {
         self.lock().prices.insert(model, price);
+    }
+
+    /// The price of a model.
+    pub fn price(&self, model: &str) -> Option<Price> {
+        self.lock().prices.get(model).copied()
     }
 
     /// Whether money is limited: every model needs a price then.

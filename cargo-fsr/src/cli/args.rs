@@ -109,6 +109,9 @@ pub struct Tune {
     /// Go on with the last run of each kernel.
     #[arg(long, conflicts_with = "force")]
     pub resume: bool,
+    /// Print the prompts of the first round and what a search may cost at most; ask nobody, store nothing.
+    #[arg(long, conflicts_with_all = ["resume", "verdicts"])]
+    pub dry_run: bool,
     #[command(flatten)]
     pub budget: BudgetArgs,
     /// With a replayed model: repeat the recorded verdicts and times too, without a GPU or a compiler.

@@ -24,6 +24,7 @@ mod incumbent;
 mod kernel;
 mod models;
 mod place;
+mod preview;
 mod run;
 
 use kernel::Tuned;
@@ -136,7 +137,7 @@ impl Tuning<'_> {
         let mut stored = 0;
         for Due { package, kernel, goes_on } in due {
             let anew = self.args.force || *goes_on;
-            if !anew && self.restore(package, kernel)? {
+            if !anew && !self.args.dry_run && self.restore(package, kernel)? {
                 stored += 1;
                 continue;
             }
@@ -181,7 +182,7 @@ impl Tuning<'_> {
                 }
             }
         }
-        if awaited.is_empty() {
+        if awaited.is_empty() && !self.args.dry_run {
             let place =
                 self.args.out.as_ref().map(|out| format!(" in {}", out.display())).unwrap_or_default();
             let stored = match due.len() - stored {

@@ -187,6 +187,11 @@ pub trait Model: Send + Sync {
     /// Name for the journal and the manifest: no host, no key, no path.
     fn name(&self) -> String;
 
+    /// Largest answer in tokens; none where nobody sets a limit.
+    fn max_output(&self) -> Option<u64> {
+        None
+    }
+
     /// Answers one prompt. Called from several threads at once, one a slot.
     fn answer(&self, prompt: &Prompt, witness: &dyn Witness) -> Result<Answer, ModelError>;
 }

@@ -20,7 +20,7 @@ impl<'a> Cast<'a> {
     }
 
     /// Who is asked; none where nobody has the part.
-    pub(super) fn model(&self, stage: Stage, slot: u32) -> Option<&'a dyn Model> {
+    pub fn model(&self, stage: Stage, slot: u32) -> Option<&'a dyn Model> {
         let models = match stage {
             Stage::Initial => &self.first_draft,
             Stage::CompileFailure | Stage::ExecutionFailure | Stage::Mismatch => &self.repair,

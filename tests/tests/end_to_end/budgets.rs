@@ -40,3 +40,28 @@ fn budgets_that_cannot_be_kept_are_told_before_anything_is_spent() {
     insta::assert_snapshot!(error("tune --force", 3), @"error: [project]/fsr.toml: unknown field `money`, expected one of `requests`, `tokens`, `cost`, `time`");
     assert!(project.asked().is_empty());
 }
+
+#[test]
+fn a_dry_run_shows_the_first_round_and_the_bound_and_asks_nobody() {
+    let project = Project::new("dry-run");
+    let shown = project.fsr("tune --dry-run").on_cpu_device().succeeds();
+    shown
+        .says("2 prompts in round 1, about ")
+        .says("At most 4 requests, about ")
+        .says("not known: model `a script` has no price")
+        .says_nothing_of("Stored");
+    assert!(shown.stdout.starts_with("----- saxpy r1 c1, for a script\n"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("\n----- saxpy r1 c2, for a script\n"));
+    assert!(shown.stdout.contains("y[i] = a * x[i] + y[i] for i < n, in f32."));
+    let told = project.fsr("tune --dry-run --message-format json").on_cpu_device().succeeds().json();
+    let prompts = told.iter().filter(|message| message["reason"] == "prompt");
+    assert_eq!(prompts.map(|prompt| &prompt["candidate"]).collect::<Vec<_>>(), ["r1-c1", "r1-c2"]);
+    assert!(project.asked().is_empty() && project.stored().0.is_empty() && project.journals().is_empty());
+
+    // What is asked afterwards is what was shown.
+    project.answers(ANSWERS);
+    project.fsr("tune --rounds 1").on_cpu_device().succeeds();
+    for prompt in project.asked() {
+        assert!(shown.stdout.contains(prompt.trim_end()), "another prompt:\n{prompt}");
+    }
+}

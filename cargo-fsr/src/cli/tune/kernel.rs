@@ -40,7 +40,7 @@ pub enum Tuned {
 }
 
 /// What compiles and executes: the machine, or a recording.
-enum Rig {
+pub(super) enum Rig {
     Machine { compiler: Arc<NvrtcCompiler>, judge: Box<dyn Judge> },
     Recorded(RecordedOnly),
 }
@@ -63,6 +63,9 @@ impl Tuning<'_> {
             None => Templates::built_in()?,
         };
         let (mut rig, arch) = self.rig(package, kernel, recording.as_deref())?;
+        if self.args.dry_run {
+            return self.preview(package, kernel, arch, &mut rig, &models, &templates);
+        }
         if !anew && let Rig::Machine { compiler, judge } = &mut rig {
             let mut verifier = Verifier { compiler: compiler.as_ref(), judge: Some(judge.as_mut()) };
             self.restamp(package, kernel, &mut verifier)?;

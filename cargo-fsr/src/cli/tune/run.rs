@@ -8,7 +8,7 @@ use fsr_build::spec::KernelSpec;
 use crate::brief::Settings;
 use crate::cli::args::Tune;
 use crate::cli::{CommandError, Shell};
-use crate::journal::{self, Entry, FileJournal, Journal, JournalError, Record, StopReason, header};
+use crate::journal::{self, Entry, FileJournal, Header, Journal, JournalError, Record, StopReason, header};
 use crate::model::ReplayModel;
 use crate::project::Package;
 use crate::search::RunFacts;
@@ -105,8 +105,19 @@ pub fn start(
             (run.clone(), FileJournal::create(run.journal)?)
         }
     };
-    // A run that goes on has settings already, and so has a recording; flags still win.
     let earlier = header(journal.entries()).or_else(|| recording.and_then(header));
+    let settings = settings(args, package, earlier);
+    let facts = RunFacts {
+        run: run.id,
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        key: inputs.key().to_string(),
+        inputs: inputs.iter().map(|input| (input.name, input.digest.to_string())).collect::<BTreeMap<_, _>>(),
+    };
+    Ok(Started { facts, journal, settings })
+}
+
+/// A run that goes on has settings already, and so has a recording; flags still win.
+pub fn settings(args: &Tune, package: &Package, earlier: Option<&Header>) -> Settings {
     let mut settings = match earlier {
         Some(header) => header.settings.clone(),
         None => {
@@ -120,13 +131,7 @@ pub fn start(
     };
     settings.candidates = args.candidates.unwrap_or(settings.candidates);
     settings.rounds = args.rounds.unwrap_or(settings.rounds);
-    let facts = RunFacts {
-        run: run.id,
-        tool: env!("CARGO_PKG_VERSION").to_owned(),
-        key: inputs.key().to_string(),
-        inputs: inputs.iter().map(|input| (input.name, input.digest.to_string())).collect::<BTreeMap<_, _>>(),
-    };
-    Ok(Started { facts, journal, settings })
+    settings
 }
 
 #[cfg(test)]

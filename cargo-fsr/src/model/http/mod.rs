@@ -241,6 +241,10 @@ impl Model for HttpModel {
         self.name.clone()
     }
 
+    fn max_output(&self) -> Option<u64> {
+        Some(self.settings.max_output_tokens)
+    }
+
     fn answer(&self, prompt: &Prompt, witness: &dyn Witness) -> Result<Answer, ModelError> {
         let work = async {
             tokio::select! {
