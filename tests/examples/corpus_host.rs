@@ -3,6 +3,9 @@
 //! To add a task, add a function and its name to `main`. What a kernel of a task computes, and with which grid it is
 //! launched, is said by the function alone.
 
+#[path = "corpus_host/blind.rs"]
+mod blind;
+
 use cudarc::driver::{LaunchConfig, PushKernelArg};
 use fsr_host::{Case, ExitCode, Kernel, Rng, Values, kernel};
 
@@ -28,6 +31,12 @@ fn main() -> ExitCode {
         "histogram" => vector("histogram").run(histogram),
         "softmax" => matrix("softmax").run(softmax),
         "transpose" => matrix("transpose").run(transpose),
+        "blind-saxpy" => vector("saxpy").run(blind::saxpy),
+        "blind-sum" => vector("sum").run(blind::sum),
+        "blind-histogram" => vector("histogram").run(blind::histogram),
+        "blind-softmax" => matrix("softmax").run(blind::softmax),
+        "blind-row_stats" => matrix("row_stats").run(blind::row_stats),
+        "blind-transpose" => matrix("transpose").run(blind::transpose),
         "slowed" => vector("slowed").run(slowed),
         "matmul" => product("matmul").run(matmul),
         _ => {

@@ -60,7 +60,9 @@ fn compile(corpus: &Path, folder: &Path, program: &str) {
             Compiled::Ptx(ptx) => (format!("{}.ptx", kernel.name), ptx.text),
             Compiled::Failed(failure) => (format!("{}.refused", kernel.name), failure.log),
         };
-        fs::write(folder.join(file), text).expect("a folder that can be written");
+        let file = folder.join(file);
+        fs::create_dir_all(file.parent().unwrap_or(folder)).expect("a folder that can be written");
+        fs::write(file, text).expect("a folder that can be written");
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! A kernel is one `.cu` file. Comments at its top say `task:` (see `examples/corpus_host.rs`), `row:` (its kind, by
 //! the number in the list of cheats, or `honest`), `expect:` (the verdicts that are right, any of them) and, where the
-//! spec would allow them, `state:` (variables that may outlive a launch). To add a kernel, add a file.
+//! spec would allow them, `state:` (variables that may outlive a launch); `fsr: NAME = VALUE` is a parameter of the
+//! launch. To add a kernel, add a file. A folder with a `manifest.csv` says the same there instead: it holds kernels of
+//! someone who knew the tasks and never saw the judge.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,6 +14,7 @@ use std::path::Path;
 use cargo_fsr::compile::{CompileRequest, Compiled, Compiler};
 use cargo_fsr::judge::{Executable, FailureKind, HostJudge, HostJudgeOptions, Judge, Timed, Verdict};
 use fsr_build::spec::Arch;
+use fsr_protocol::Tunables;
 
 /// One kernel of the corpus.
 #[derive(Clone, Debug)]
@@ -26,6 +29,7 @@ pub struct Kernel {
     pub expect: Vec<String>,
     /// Variables that may outlive a launch.
     pub state: Vec<String>,
+    parameters: Tunables,
     source: String,
 }
 
@@ -36,6 +40,10 @@ impl Kernel {
     ///
     /// When a file cannot be read or lacks a line at its top.
     pub fn all(folder: &Path) -> Vec<Self> {
+        let manifest = folder.join("manifest.csv");
+        if manifest.is_file() {
+            return Self::of_manifest(folder, &manifest);
+        }
         let mut kernels: Vec<Self> = fs::read_dir(folder)
             .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
             .map(|entry| entry.unwrap().path())
@@ -44,6 +52,38 @@ impl Kernel {
             .collect();
         kernels.sort_by(|one, other| one.name.cmp(&other.name));
         kernels
+    }
+
+    /// `file,task,row,expected,reason,also_acceptable`; a reason may stand in quotes.
+    fn of_manifest(folder: &Path, manifest: &Path) -> Vec<Self> {
+        let text =
+            fs::read_to_string(manifest).unwrap_or_else(|error| panic!("{}: {error}", manifest.display()));
+        let of_line = |line: &str| {
+            let mut fields = line.splitn(5, ',');
+            let mut next = || fields.next().unwrap_or_else(|| panic!("{}: {line}", manifest.display()));
+            let (file, task, row, expected, rest) = (next(), next(), next(), next(), next());
+            let also = rest.rsplit_once(',').map_or("", |(_, also)| also);
+            let source =
+                fs::read_to_string(folder.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+            let words = [expected, also].join(" ");
+            let words =
+                words.split(|c: char| !(c.is_alphanumeric() || c == '-')).filter(|word| !word.is_empty());
+            Self {
+                name: format!("blind/{}", file.trim_end_matches(".cu")),
+                task: format!("blind-{task}"),
+                row: if row == "0" { "honest".to_owned() } else { row.to_owned() },
+                expect: words.flat_map(verdicts).map(|verdict| (*verdict).to_owned()).collect(),
+                state: Vec::new(),
+                parameters: parameters(&source),
+                source,
+            }
+        };
+        text.lines().skip(1).map(of_line).collect()
+    }
+
+    /// Name of its kernel function.
+    fn entry(&self) -> &str {
+        self.task.trim_start_matches("blind-")
     }
 
     fn read(path: &Path) -> Self {
@@ -62,6 +102,7 @@ impl Kernel {
             row: one("row"),
             expect: words("expect"),
             state: words("state"),
+            parameters: parameters(&source),
             source,
         }
     }
@@ -70,16 +111,42 @@ impl Kernel {
     pub fn request(&self, arch: Arch) -> CompileRequest {
         CompileRequest {
             source: self.source.clone(),
-            entries: vec![self.task.clone()],
+            entries: vec![self.entry().to_owned()],
             arch,
-            defines: Default::default(),
+            defines: self.parameters.clone(),
             headers: Vec::new(),
         }
+    }
+
+    /// It, once compiled.
+    pub fn executable(&self, ptx: String) -> Executable {
+        Executable { ptx, entries: vec![self.entry().to_owned()], tunables: self.parameters.clone() }
     }
 
     /// Whether nothing is wrong with it.
     pub fn is_honest(&self) -> bool {
         self.row == "honest"
+    }
+}
+
+/// Lines such as `// fsr: BLOCK = 256`.
+fn parameters(source: &str) -> Tunables {
+    let line = |line: &str| {
+        let (name, value) = line.strip_prefix("// fsr: ")?.split_once(" = ")?;
+        Some((name.to_owned(), value.trim().parse().ok()?))
+    };
+    source.lines().filter_map(line).collect()
+}
+
+/// The judge's words for one of a manifest's.
+fn verdicts(word: &str) -> &'static [&'static str] {
+    match word {
+        "honest" | "hardware" => &["valid"],
+        "execution" => &["execution", "launch", "timed-out", "out-of-bounds", "input-changed"],
+        "rejected" => &["load", "compile"],
+        "compile" => &["compile"],
+        "mismatch" => &["mismatch"],
+        other => panic!("a manifest expects `{other}`"),
     }
 }
 
@@ -141,9 +208,7 @@ pub fn judge_all(
 
 fn compiled(kernel: &Kernel, compiler: &dyn Compiler, arch: Arch) -> Result<Executable, String> {
     match compiler.compile(&kernel.request(arch)).expect("a compiler that works") {
-        Compiled::Ptx(ptx) => {
-            Ok(Executable { ptx: ptx.text, entries: vec![kernel.task.clone()], tunables: Default::default() })
-        }
+        Compiled::Ptx(ptx) => Ok(kernel.executable(ptx.text)),
         Compiled::Failed(failure) => Err(failure.log),
     }
 }

@@ -52,15 +52,25 @@ fn options(driver: &Path, task: &str) -> HostJudgeOptions {
     options
 }
 
-#[test]
-fn the_corpus_on_the_cpu_device() {
+/// Judges a folder of the corpus.
+fn judged(corpus: &str) -> String {
     let driver = tempfile::tempdir().unwrap();
     for name in ["libcuda.so", "libcuda.so.1"] {
         std::os::unix::fs::symlink(built().join("libfsr_sim_libcuda.so"), driver.path().join(name)).unwrap();
     }
     let compiler = compiler();
-    let kernels = Kernel::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus"));
+    let kernels = Kernel::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join(corpus));
     let outcomes =
         judge_all(kernels, &compiler, "sm_80".parse().unwrap(), |task| options(driver.path(), task));
-    insta::assert_snapshot!("on_the_cpu_device", table(&outcomes));
+    table(&outcomes)
+}
+
+#[test]
+fn the_corpus_on_the_cpu_device() {
+    insta::assert_snapshot!("on_the_cpu_device", judged("corpus"));
+}
+
+#[test]
+fn kernels_of_someone_who_never_saw_the_judge() {
+    insta::assert_snapshot!("blind_on_the_cpu_device", judged("corpus/blind"));
 }
