@@ -72,12 +72,24 @@ pub(crate) use slow;
 pub(crate) trait Cell: Copy + Default + 'static {
     /// Rows that one register takes.
     const ROWS: u32;
+    /// `new` where `bit` is 1, `self` where it is 0.
+    fn choose(self, new: Self, bit: u32) -> Self;
 }
 impl Cell for u32 {
     const ROWS: u32 = 1;
+    #[inline(always)]
+    fn choose(self, new: u32, bit: u32) -> u32 {
+        let all = 0u32.wrapping_sub(bit);
+        new & all | self & !all
+    }
 }
 impl Cell for u64 {
     const ROWS: u32 = 2;
+    #[inline(always)]
+    fn choose(self, new: u64, bit: u32) -> u64 {
+        let all = 0u64.wrapping_sub(bit.into());
+        new & all | self & !all
+    }
 }
 
 /// A value of one lane and the cell that stores it; narrow integers are stored zero-extended.
@@ -168,9 +180,7 @@ impl Regs {
             *cells = *values;
         } else {
             for lane in 0..32 {
-                if mask >> lane & 1 != 0 {
-                    cells[lane] = values[lane];
-                }
+                cells[lane] = cells[lane].choose(values[lane], mask >> lane & 1);
             }
         }
     }

@@ -235,7 +235,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         };
         let aux = Tile { rows, columns, element, row_major, space, narrow, packed }.pack();
         let target = self.extra(Extra { dst: list, ..Extra::default() });
-        let f = if load { matrix::wmma_load } else { matrix::wmma_store };
+        let f = if load { matrix::wmma_load() } else { matrix::wmma_store };
         let class = match (load, space) {
             (true, Space::Shared) => Class::LoadShared,
             (false, Space::Shared) => Class::StoreShared,

@@ -1,10 +1,11 @@
 //! Matrices between memory and registers: `wmma.load`, `wmma.store`, `ldmatrix`, `stmatrix`.
 
 use super::{Element, place_wmma};
-use crate::exec::memory::{self, Run, lane_load, lane_store, warp_load};
+use crate::exec::memory::{self, Run, both, lane_load, lane_store, warp_load};
+use crate::exec::regs::has_wide;
 use crate::exec::{Exec, Trap, lanes};
 use crate::parse::Space;
-use crate::program::Inst;
+use crate::program::{Inst, MemoryFn};
 
 /// A `wmma` load or store: which matrix, how it lies in memory. Packed into `aux`.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +50,8 @@ impl Tile {
 }
 
 /// Address row `a`, stride row `b` (elements), registers in `extras[target].dst`.
-pub(crate) fn wmma_load(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
+#[inline(always)]
+fn load_body(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
     let tile = Tile::unpack(i.aux);
     let addresses = x.addresses(i, tile.narrow);
     let stride = *x.regs.cells::<u32>(i.b);
@@ -92,6 +94,10 @@ pub(crate) fn wmma_load(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Tra
     Ok(())
 }
 
+both! {
+    wmma_load = load_body;
+}
+
 pub(crate) fn wmma_store(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Trap> {
     let tile = Tile::unpack(i.aux);
     let addresses = x.addresses(i, tile.narrow);
@@ -115,6 +121,7 @@ pub(crate) fn wmma_store(x: &mut Exec<'_>, i: &Inst, mask: u32) -> Result<(), Tr
     Ok(())
 }
 
+#[inline(always)]
 fn tile_address(tile: &Tile, base: u64, stride: u32, at: u32) -> u64 {
     let (row, column) = if tile.columns.is_power_of_two() {
         (at >> tile.columns.trailing_zeros(), at & (tile.columns - 1))

@@ -119,6 +119,7 @@ pub(in crate::exec) fn lane_load(
 }
 
 /// The same of all active lanes, where that needs no closer look; those of other lanes mean nothing.
+#[inline(always)]
 pub(in crate::exec) fn warp_load(
     x: &Exec<'_>,
     space: Space,
