@@ -246,3 +246,25 @@ fn clusters_of_several_blocks_are_refused_by_name() {
         other => panic!("{other:?}"),
     }
 }
+
+/// Short vectors are as long as a word, and neighbours make up a run of words: still each register takes its part.
+#[test]
+fn short_vectors_of_neighbouring_lanes() {
+    let input: Vec<u32> = (0..32).map(|k| 0xa1b2_c3d4 ^ (k * 0x0101_0101)).collect();
+    let halves = "mul.wide.u32 %q4, %r1, 4; add.u64 %q5, %q4, %q1; add.u64 %q6, %q4, %q2;
+        ld.global.v2.u16 {%h1, %h2}, [%q5]; mov.b32 %r2, {%h2, %h1}; st.global.u32 [%q6], %r2;
+        setp.gt.u16 %p1, %h1, 0xff00; shr.b16 %h3, %h1, 8; and.b16 %h4, %h1, 0xff; or.b16 %h3, %h3, %h4;
+        st.global.v2.u16 [%q6+128], {%h3, %h2};";
+    let got = run("", halves, 32, &input, 64);
+    let swapped: Vec<u32> = input.iter().map(|v| v.rotate_left(16)).collect();
+    assert_eq!(got[..32], swapped);
+    let mixed: Vec<u32> = input.iter().map(|v| v & 0xffff_0000 | ((v & 0xffff) >> 8) | (v & 0xff)).collect();
+    assert_eq!(got[32..], mixed);
+    let bytes = "mul.wide.u32 %q4, %r1, 4; add.u64 %q5, %q4, %q1; add.u64 %q6, %q4, %q2;
+        ld.global.v4.u8 {%h1, %h2, %h3, %h4}, [%q5];
+        mov.b32 %r2, {%h4, %h3}; mov.b32 %r3, {%h2, %h1}; st.global.u32 [%q6], %r2; st.global.u32 [%q6+128], %r3;";
+    let got = run("", bytes, 32, &input, 64);
+    let pair = |v: u32, low: u32, high: u32| (v >> (8 * low) & 0xff) | (v >> (8 * high) & 0xff) << 16;
+    assert_eq!(got[..32], input.iter().map(|v| pair(*v, 3, 2)).collect::<Vec<_>>());
+    assert_eq!(got[32..], input.iter().map(|v| pair(*v, 1, 0)).collect::<Vec<_>>());
+}

@@ -277,6 +277,20 @@ fn load_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     if x.full() {
         x.judge_global_load(buffer, buffer.base, &run, shape.strong)?;
     }
+    // The usual one first: neighbouring words, two at once.
+    if shape.bytes == 4
+        && run.size == 4
+        && run.contiguous()
+        && (buffer.base + u64::from(run.least)).is_multiple_of(8)
+    {
+        let mut out = [0u32; 32];
+        for (pair, out) in out.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+            let both = buffer.cell64(u64::from(run.least) + 8 * pair as u64).load(Relaxed);
+            *out = [both as u32, (both >> 32) as u32];
+        }
+        x.regs.write(x.element(i, shape, 0), &out, m);
+        return Ok(());
+    }
     for k in 0..shape.count {
         let at = |lane: usize| u64::from(run.each[lane] + k * shape.bytes);
         let row = x.element(i, shape, k);
@@ -289,12 +303,7 @@ fn load_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
             continue;
         }
         let mut out = [0u32; 32];
-        if run.size == 4 && run.contiguous() && (buffer.base + at(0)).is_multiple_of(8) {
-            for (pair, out) in out.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-                let both = buffer.cell64(at(0) + 8 * pair as u64).load(Relaxed);
-                *out = [both as u32, (both >> 32) as u32];
-            }
-        } else if shape.bytes == 4 {
+        if shape.bytes == 4 {
             for lane in 0..32 {
                 out[lane] = buffer.cell32(at(lane)).load(Relaxed);
             }
@@ -331,7 +340,7 @@ fn store_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
             continue;
         }
         let values = x.regs.cells::<u32>(row);
-        if run.size == 4 && run.contiguous() && (buffer.base + at(0)).is_multiple_of(8) {
+        if shape.bytes == 4 && run.size == 4 && run.contiguous() && (buffer.base + at(0)).is_multiple_of(8) {
             for (pair, values) in values.as_chunks::<2>().0.iter().enumerate() {
                 let both = u64::from(values[0]) | u64::from(values[1]) << 32;
                 buffer.cell64(at(0) + 8 * pair as u64).store(both, Relaxed);

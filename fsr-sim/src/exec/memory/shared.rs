@@ -72,6 +72,11 @@ fn load_body<const NARROW: bool>(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(
     if x.full() {
         x.check_shared_read(&run, shape.strong)?;
     }
+    if shape.bytes == 4 && shape.count == 1 {
+        let out = x.block.shared.gather(&run, 0);
+        x.regs.write(i.d, &out, m);
+        return Ok(());
+    }
     for k in 0..shape.count {
         let row = x.element(i, shape, k);
         let at = |lane: usize| u64::from(run.each[lane] + k * shape.bytes);
