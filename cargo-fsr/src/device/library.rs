@@ -26,7 +26,7 @@ const DRIVER_NAMES: [&str; 2] = ["libcuda.so", "libcuda.so.1"];
 pub enum Source {
     /// This file.
     File(PathBuf),
-    /// A workspace that has the package as a member: this project's own.
+    /// A check-out of this project, which has the package as a member.
     Workspace {
         /// Its `Cargo.toml`.
         manifest: PathBuf,

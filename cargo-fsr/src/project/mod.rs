@@ -156,13 +156,20 @@ impl Project {
         match &self.origin {
             Origin::Bundle(_) => Source::File(bundle::cpu_device(&self.root)),
             Origin::Workspace { metadata, .. } => {
-                let own = metadata
-                    .workspace_packages()
-                    .into_iter()
-                    .find(|package| package.name.as_str() == PACKAGE);
-                match own {
-                    Some(package) => Source::Workspace {
-                        manifest: package.manifest_path.clone().into_std_path_buf(),
+                let members = metadata.workspace_packages();
+                let own = members.iter().find(|package| package.name.as_str() == PACKAGE);
+                let own = own.map(|package| package.manifest_path.clone().into_std_path_buf());
+                // Who takes the host library from a check-out has the CPU device there too.
+                let beside = || {
+                    let all = members.iter().flat_map(|package| &package.dependencies);
+                    let mut host = all.filter(|dependency| dependency.name == "fsr-host");
+                    let manifest =
+                        host.find_map(|host| host.path.as_ref())?.join("../fsr-sim/libcuda/Cargo.toml");
+                    manifest.is_file().then(|| manifest.into_std_path_buf())
+                };
+                match own.or_else(beside) {
+                    Some(manifest) => Source::Workspace {
+                        manifest,
                         target_dir: metadata.target_directory.as_std_path().join("fsr"),
                     },
                     None => Source::Registry,

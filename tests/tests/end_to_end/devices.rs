@@ -76,6 +76,9 @@ fn the_cpu_device_is_built_once_with_the_users_own_cargo() {
         + &patch("fsr-sim", "fsr-sim")
         + &patch("fsr-sim-libcuda", "fsr-sim/libcuda");
     project.write("../cache/.cargo/config.toml", config);
+    let host = format!("fsr-host = {{ path = {:?} }}", checkout.join("fsr-host"));
+    project.edit("Cargo.toml", &host, "fsr-host = \"0.1\"");
+    project.write(".cargo/config.toml", "[patch.crates-io]\n".to_owned() + &patch("fsr-host", "fsr-host"));
     let verify = |words: &str| {
         project
             .fsr(words)
@@ -90,6 +93,17 @@ fn the_cpu_device_is_built_once_with_the_users_own_cargo() {
     // Whatever could build it is gone, and it is there.
     std::fs::remove_dir_all(project.path("../cache/.cargo")).unwrap();
     verify("verify --device sim --offline").succeeds().says("valid on 3 cases").says_nothing_of("Building");
+}
+
+#[test]
+fn who_takes_the_host_library_from_a_checkout_has_the_cpu_device_from_there() {
+    let project = Project::tuned("device-beside");
+    let verify = project.fsr("verify --device sim --offline").beside_cpu_device().without("FSR_SIM_LIBRARY");
+    verify.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1").succeeds().says("valid on 3 cases");
+    // Nothing comes from a registry.
+    let kept =
+        std::fs::read_dir(project.path("../cache/sim")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(kept.collect::<Vec<_>>(), ["drivers"]);
 }
 
 #[test]
