@@ -2,6 +2,7 @@
 //!
 //! Owns the typed handles and the record that both roles work from. It never holds data and never touches a device.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::path::Path;
@@ -143,6 +144,7 @@ pub struct Case {
     timed: bool,
     drawn: bool,
     buffers: Vec<BufferInfo>,
+    terms: BTreeMap<usize, u64>,
     fillings: Vec<Option<Filling>>,
     work_bytes: Option<u64>,
     work_flops: u64,
@@ -162,6 +164,7 @@ impl Case {
             timed: purpose == Purpose::Time,
             drawn: purpose == Purpose::Drawn,
             buffers: Vec::new(),
+            terms: BTreeMap::new(),
             fillings: Vec::new(),
             work_bytes: None,
             work_flops: 0,
@@ -221,6 +224,13 @@ impl Case {
     /// Operations that any correct kernel must do, a fused multiply-add counting as two. By default none are declared.
     pub fn work_flops(&mut self, flops: usize) {
         self.work_flops = flops as u64;
+    }
+
+    /// Says from how many terms each element of an output is accumulated: 1 for elementwise work, K for a product of
+    /// matrices. The default tolerance then follows it, see [`default_tolerance`](crate::default_tolerance): tighter for
+    /// few terms, wider for very many.
+    pub fn accumulates(&mut self, output: impl Writable, terms: usize) {
+        self.terms.insert(output.position(), terms as u64);
     }
 
     /// How the library launches the kernel: the same function that it ships. The closure runs once for each launch,
@@ -311,6 +321,7 @@ impl Case {
                 work_bytes,
                 work_flops: self.work_flops,
             },
+            terms: self.terms,
             fillings: self.fillings,
             launch,
             reference,
@@ -321,6 +332,8 @@ impl Case {
 /// A complete problem size.
 pub(crate) struct DeclaredCase {
     pub(crate) info: CaseInfo,
+    /// Terms that an element of a buffer is accumulated from, where that is known.
+    pub(crate) terms: BTreeMap<usize, u64>,
     fillings: Vec<Option<Filling>>,
     pub(crate) launch: LaunchFn,
     pub(crate) reference: ReferenceFn,

@@ -125,6 +125,9 @@ pub(crate) use for_dtype;
 /// - integers are exact.
 ///
 /// The absolute part only forgives flushing the smallest values to zero.
+///
+/// Where the host code says how many terms an element is accumulated from ([`Case::accumulates`](crate::Case::accumulates)),
+/// the f32 and f64 parts follow that instead: `u * (16 + 11.2 * sqrt(K / 24))`, at most `1e-4` and `1e-9`.
 pub fn default_tolerance(dtype: Dtype) -> Tolerance {
     let (rtol, atol) = match dtype {
         Dtype::F16 => (1.0 / 512.0, f16::MIN_POSITIVE_SUBNORMAL.to_f64()),
@@ -136,9 +139,47 @@ pub fn default_tolerance(dtype: Dtype) -> Tolerance {
     Tolerance { rtol, atol }
 }
 
+/// The tolerance of an element that is accumulated from so many terms.
+///
+/// With `u` the unit roundoff: every rounding of a sum of K terms of random sign errs by up to `u` times what is summed so
+/// far, which adds up to `2 u * sqrt(K / 24)` of the result's scale for K in a row, and the worst of 10^8 elements is 5.6
+/// deviations off. Terms of one sign make the partial sums grow, and the same error is smaller than the sum's own scale.
+/// Sixteen units more are for what is done to a term or to the sum: a division, an exponential, a few products.
+/// - f32: K = 1 gives `9.5e-7`, K = 1000 `5.3e-6`, K = 50,000 `3.1e-5`. Two bf16 for one f32 cost `7.6e-6`, one tf32 or f16
+///   `2e-4` for a typical element. Above `1e-4` (K = 560,000) it does not grow, so that those stay apart: whoever sums
+///   more in one f32 has to give a tolerance.
+/// - f64: the same with its own `u`, and `1e-9` at most; f32 costs `6e-8`.
+/// - f16 and bf16 are summed in f32 by any kernel that is meant to be right, and rounded once.
+pub(crate) fn accumulated(dtype: Dtype, terms: u64) -> Tolerance {
+    let default = default_tolerance(dtype);
+    let (unit, most) = match dtype {
+        Dtype::F32 => (2f64.powi(-24), 1e-4),
+        Dtype::F64 => (2f64.powi(-53), 1e-9),
+        _ => return default,
+    };
+    let rtol = unit * (16.0 + 5.6 * 2.0 * (terms as f64 / 24.0).sqrt());
+    Tolerance { rtol: rtol.min(most), ..default }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tolerance_grows_with_what_is_summed_and_stays_below_a_lower_precision() {
+        let f32s = |terms| accumulated(Dtype::F32, terms).rtol;
+        assert!(f32s(1) < 2f64.powi(-19) && f32s(1) > 8.0 * 2f64.powi(-24));
+        assert!(f32s(1) < f32s(1000) && f32s(1000) < f32s(50_000));
+        assert!(
+            (f32s(50_000) / default_tolerance(Dtype::F32).rtol - 1.0).abs() < 0.1,
+            "the default's own derivation"
+        );
+        assert_eq!(f32s(u64::MAX), 1e-4);
+        assert!(accumulated(Dtype::F64, u64::MAX).rtol < 6e-8);
+        for dtype in [Dtype::F16, Dtype::Bf16, Dtype::I32] {
+            assert_eq!(accumulated(dtype, 1000), default_tolerance(dtype));
+        }
+    }
 
     #[test]
     fn every_dtype_maps_to_a_type_of_its_size() {

@@ -40,7 +40,7 @@ enum Kind<T> {
     Large,
     NearOverflow,
     Spikes,
-    Sorted,
+    Sorted(f64),
     Few,
     Special,
     Constant(T),
@@ -95,10 +95,10 @@ impl<T: Element> Values<T> {
         Self(Kind::Spikes)
     }
 
-    /// Ascending, positive as a rule, without steps: what a kernel that guesses from neighbours or from the ends gets
+    /// Ascending, positive, without steps: what a kernel that guesses from neighbours or from the ends gets
     /// nearly right.
     pub fn sorted() -> Self {
-        Self(Kind::Sorted)
+        Self(Kind::Sorted(1.0))
     }
 
     /// Five distinct values, all of them exact in every float type: ties everywhere, and most neighbours equal.
@@ -188,17 +188,22 @@ impl<T: Element> Values<T> {
 /// The distribution that [`Values::mix`] stands for in one buffer of one set.
 fn mixed<T: Element>(seed: u64, buffer: usize) -> Kind<T> {
     let float = T::DTYPE.is_float();
+    // Either sign: a maximum that starts at zero is right for all that is positive.
+    let sign = if (seed / MIXED_DISTRIBUTIONS + buffer as u64).is_multiple_of(2) { 1.0 } else { -1.0 };
     match (seed % MIXED_DISTRIBUTIONS + buffer as u64) % MIXED_DISTRIBUTIONS {
         0 if float => Kind::Normal(0.0, 1.0),
         0 => Kind::Uniform(-100.0, 100.0),
         1 => Kind::Spikes,
-        2 if float => Kind::Normal(5.0, 1.0),
+        2 if float => Kind::Normal(5.0 * sign, 1.0),
         2 => Kind::Uniform(50.0, 120.0),
+        // So far below zero that `exp` of all of it is nothing, unless the true maximum is subtracted.
+        3 if float && sign < 0.0 => Kind::Uniform(-1000.0, -200.0),
         3 => Kind::Large,
         4 if float => Kind::Uniform(-1.0, 1.0),
         4 => Kind::Uniform(0.0, 10.0),
         5 => Kind::HeavyTail,
-        6 => Kind::Sorted,
+        // The other one, so that neighbouring sets have both.
+        6 => Kind::Sorted(-sign),
         _ => Kind::Few,
     }
 }
@@ -240,9 +245,13 @@ impl<T: Element> Kind<T> {
                     *element = T::from_f64(value);
                 }
             }
-            Self::Sorted => {
+            Self::Sorted(sign) => {
                 // Away from zero, where a sum of them would cancel and no kernel come near it.
-                let (least, span) = if float { (0.25, 3.75) } else { (0.0, 100.0) };
+                let (least, span) = match (float, *sign < 0.0) {
+                    (true, false) => (0.25, 3.75),
+                    (true, true) => (-4.0, 3.75),
+                    (false, _) => (0.0, 100.0),
+                };
                 for (position, element) in out.iter_mut().enumerate() {
                     let share = ((first + position) as f64 + rng.uniform(0.0, 1.0)) / len as f64;
                     *element = T::from_f64(least + span * share);
@@ -435,8 +444,9 @@ mod tests {
         let means: Vec<f64> = (800..808).map(|seed| moments(&made(Values::mix(), 50_000, seed)).0).collect();
         assert!((scales[0] - 1.0).abs() < 0.1, "normal");
         assert!(scales[1] > 3.0 && scales[1] < 30.0, "spikes");
-        assert!((means[2] - 5.0).abs() < 0.1, "non-zero mean");
-        assert!(scales[3] > 500.0, "large");
+        assert!((means[2].abs() - 5.0).abs() < 0.1, "non-zero mean");
+        assert!(means[2] * means[6] < 0.0, "one of either sign");
+        assert!(scales[3] > 200.0, "large");
         assert!((scales[4] - 0.577).abs() < 0.05, "uniform");
         assert!(scales[5] > 10.0, "heavy tail");
         assert!(made(Values::<f32>::mix(), 50_000, 806).is_sorted(), "sorted");
@@ -444,6 +454,15 @@ mod tests {
         few.sort();
         few.dedup();
         assert_eq!(few.len(), FEW.len(), "few distinct values");
+    }
+
+    #[test]
+    fn large_values_are_of_both_signs_or_all_negative() {
+        let all_negative = |seed| made(Values::<f32>::mix(), 1000, seed).iter().all(|value| *value < -100.0);
+        let of = |sets: std::ops::Range<u64>| {
+            sets.filter(|set| all_negative(set * MIXED_DISTRIBUTIONS + 3)).count()
+        };
+        assert_eq!(of(0..10), 5);
     }
 
     #[test]

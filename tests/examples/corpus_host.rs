@@ -31,11 +31,11 @@ fn main() -> ExitCode {
         "histogram" => vector("histogram").run(histogram),
         "softmax" => matrix("softmax").run(softmax),
         "transpose" => matrix("transpose").run(transpose),
-        "blind-saxpy" => vector("saxpy").run(blind::saxpy),
-        "blind-sum" => vector("sum").run(blind::sum),
+        "blind-saxpy" => vector("saxpy").check([[70_001]]).run(blind::saxpy),
+        "blind-sum" => vector("sum").check([[1 << 18], [131_071]]).run(blind::sum),
         "blind-histogram" => vector("histogram").run(blind::histogram),
-        "blind-softmax" => matrix("softmax").run(blind::softmax),
-        "blind-row_stats" => matrix("row_stats").run(blind::row_stats),
+        "blind-softmax" => matrix("softmax").check([[3, 4096]]).run(blind::softmax),
+        "blind-row_stats" => matrix("row_stats").check([[2, 70_001]]).run(blind::row_stats),
         "blind-transpose" => matrix("transpose").run(blind::transpose),
         "slowed" => vector("slowed").run(slowed),
         "matmul" => product("matmul").run(matmul),
@@ -79,6 +79,7 @@ fn grid(x: u32, y: u32, block: (u32, u32, u32)) -> LaunchConfig {
 fn scale(case: &mut Case, [n]: [usize; 1]) {
     let x = case.input::<f32>("x", [n]);
     let y = case.output::<f32>("y", [n]);
+    case.accumulates(y, 1);
     case.launch(move |gpu| {
         let (function, count) = (gpu.function("scale")?, n as u32);
         let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
@@ -118,6 +119,7 @@ fn pair(case: &mut Case, [n]: [usize; 1]) {
 fn total(case: &mut Case, [n]: [usize; 1]) {
     let x = case.input::<f32>("x", [n]);
     let y = case.output::<f32>("y", [1]);
+    case.accumulates(y, n);
     case.launch(move |gpu| {
         let (function, count) = (gpu.function("total")?, n as u32);
         let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
@@ -137,6 +139,7 @@ fn total(case: &mut Case, [n]: [usize; 1]) {
 fn blur(case: &mut Case, [n]: [usize; 1]) {
     let x = case.input::<f32>("x", [n]);
     let y = case.output::<f32>("y", [n]);
+    case.accumulates(y, 3);
     case.launch(move |gpu| {
         let (function, count) = (gpu.function("blur")?, n as u32);
         let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
@@ -243,6 +246,7 @@ fn matmul(case: &mut Case, [m, n, k]: [usize; 3]) {
     let a = case.input::<f32>("a", [m, k]);
     let b = case.input::<f32>("b", [k, n]);
     let c = case.output::<f32>("c", [m, n]);
+    case.accumulates(c, k);
     case.work_flops(2 * m * n * k);
     case.launch(move |gpu| {
         let (function, rows, cols, terms) = (gpu.function("matmul")?, m as u32, n as u32, k as u32);

@@ -162,8 +162,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether it is what has to happen.
+    /// Whether it is what has to happen: an honest kernel is valid, and one that cheats is caught, by whichever check.
     pub fn is_right(&self) -> bool {
+        self.is_expected() || (!self.kernel.is_honest() && self.verdict != "valid")
+    }
+
+    /// Whether it is the very verdict that was foreseen.
+    fn is_expected(&self) -> bool {
         self.kernel.expect.contains(&self.verdict)
     }
 }
@@ -259,19 +264,28 @@ pub fn table(outcomes: &[Outcome]) -> String {
         let right = of_row.iter().filter(|outcome| outcome.is_right()).count();
         let _ = writeln!(text, "{row:>6}  {right:>3} of {:>3} right: {}", of_row.len(), verdicts.join(", "));
     }
-    let cheats = || outcomes.iter().filter(|outcome| !outcome.kernel.is_honest());
-    let caught = cheats().filter(|outcome| outcome.is_right()).count();
-    let alarms = outcomes.iter().filter(|outcome| outcome.kernel.is_honest() && !outcome.is_right()).count();
+    let (honest, cheats): (Vec<&Outcome>, Vec<&Outcome>) =
+        outcomes.iter().partition(|outcome| outcome.kernel.is_honest());
+    let wrong = |outcomes: &[&Outcome]| outcomes.iter().filter(|outcome| !outcome.is_right()).count();
+    let harmless = cheats.iter().filter(|outcome| outcome.verdict == "valid" && outcome.is_right()).count();
     let _ = writeln!(
         text,
-        "cheats: {caught} of {} as they must be, {} missed; honest: {} with {alarms} false alarms",
-        cheats().count(),
-        cheats().count() - caught,
-        outcomes.len() - cheats().count()
+        "{} kernels that cheat: {} caught, {harmless} right where times are modelled, {} missed; {} honest: {} false alarms",
+        cheats.len(),
+        cheats.len() - harmless - wrong(&cheats),
+        wrong(&cheats),
+        honest.len(),
+        wrong(&honest)
     );
-    for outcome in outcomes.iter().filter(|outcome| !outcome.is_right()) {
+    for outcome in outcomes.iter().filter(|outcome| !outcome.is_expected()) {
         let Outcome { kernel, verdict, summary } = outcome;
-        let _ = writeln!(text, "{}: {verdict} ({summary}), not {}", kernel.name, kernel.expect.join(" or "));
+        let what = if outcome.is_right() { "caught otherwise" } else { "WRONG" };
+        let _ = writeln!(
+            text,
+            "{what}: {}: {verdict} ({summary}), foreseen was {}",
+            kernel.name,
+            kernel.expect.join(" or ")
+        );
     }
     text
 }

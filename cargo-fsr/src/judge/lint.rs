@@ -16,6 +16,9 @@ use fsr_protocol::{
 use super::JudgeError;
 use super::reference::Reference;
 
+/// Elements of all inputs of a case from which on nothing but zeros is no chance.
+const TELLING: u64 = 16;
+
 /// Apart from the slots of real launches.
 const SLOT: u64 = 1_000_000;
 
@@ -234,13 +237,13 @@ fn element(dtype: Dtype, value: f64) -> Vec<u8> {
 
 /// Inputs that are all zero show nothing.
 fn check_inputs(share: &Path, id: CaseId, case: &CaseInfo, set: SetId) -> Result<(), JudgeError> {
-    let mut inputs = case
-        .buffers
-        .iter()
-        .enumerate()
-        .filter(|(_, buffer)| buffer.role != BufferRole::Output && !buffer.is_scalar() && !buffer.is_empty())
-        .peekable();
-    if inputs.peek().is_none() {
+    let inputs =
+        case.buffers.iter().enumerate().filter(|(_, buffer)| {
+            buffer.role != BufferRole::Output && !buffer.is_scalar() && !buffer.is_empty()
+        });
+    // A few integers may all be zero by chance.
+    let elements: u64 = inputs.clone().map(|(_, buffer)| buffer.len()).sum();
+    if elements < TELLING {
         return Ok(());
     }
     for (at, _) in inputs {

@@ -123,7 +123,7 @@ fn the_cases_make_no_sense() {
     fault in the host launch code: two cases are named `n=7`
     fault in the host launch code: no case is timed: declare at least one size that the kernel is tuned for
     fault in the host launch code: case `n=7`: the reference of output `y` holds NaN at [3]
-    fault in the host launch code: case `n=7`: all inputs are zero
+    fault in the host launch code: case `n=1000`: all inputs are zero
     fault in the host launch code: a kernel that leaves a copy of an input passes every case: tighten the tolerance, or give the cases inputs with more in them
     fault in the host launch code: output `y`: a kernel that leaves the mean of what is right in every element passes every case: tighten the tolerance, or give the cases inputs with more in them
     fault in the host launch code: case `n=13` declares 1000 bytes of work, and its buffers hold only 104 to read and write: no kernel would be fast enough to be believed; give `work_bytes` what any right kernel must move

@@ -19,6 +19,7 @@ use fsr_protocol::{BufferRole, CaseId, Comparison, HostError, Reply, Request, Se
 
 use crate::case::DeclaredCase;
 use crate::cpu::Cpu;
+use crate::element::accumulated;
 use crate::fault::{guarded, host_code, io};
 use crate::program::Program;
 use crate::raw::{Mapped, MappedMut};
@@ -127,7 +128,8 @@ impl<'p> Reference<'p> {
         for (buffer, info) in case.info.buffers.iter().enumerate() {
             if let Some(expected) = &expected[buffer] {
                 let got = dumped(buffer)?;
-                comparison.outputs.push(compare::compare(info, expected, got.bytes(), tolerance));
+                let default = case.terms.get(&buffer).map(|terms| accumulated(info.dtype, *terms));
+                comparison.outputs.push(compare::compare(info, expected, got.bytes(), tolerance.or(default)));
             } else if let (true, false, Some(initial)) = (inputs, info.is_scalar(), &initial[buffer])
                 && !compare::same_bytes(initial.bytes(), dumped(buffer)?.bytes())
             {

@@ -397,3 +397,29 @@ fn a_size_of_zero_is_a_case_without_elements() {
     let comparison = session.compare(true);
     assert!(comparison.is_match() && comparison.outputs.iter().all(|output| output.elements == 0));
 }
+
+#[test]
+fn what_is_not_accumulated_is_compared_more_tightly() {
+    let tolerance = |terms: Option<usize>| {
+        let mut session = Session::start(["n"], vec![[64]], move |case, [n]| {
+            let x = case.input_from("x", [n], Values::<f32>::normal(0.0, 1.0));
+            let y = case.output::<f32>("y", [n]);
+            if let Some(terms) = terms {
+                case.accumulates(y, terms);
+            }
+            case.launch(|_| Ok(()));
+            case.reference(move |cpu| cpu.write(y).copy_from_slice(cpu.read(x)));
+        });
+        session.make(1);
+        // Two bf16 for one f32.
+        let low = |x: &f32| {
+            let high = f32::from_bits(x.to_bits() & 0xffff_0000);
+            high + f32::from_bits((x - high).to_bits() & 0xffff_0000)
+        };
+        session.dump(1, &session.input(0).iter().map(low).collect::<Vec<_>>());
+        session.compare(false).outputs[0].mismatches
+    };
+    assert_eq!(tolerance(None), 0);
+    assert!(tolerance(Some(1)) > 10);
+    assert_eq!(tolerance(Some(50_000)), 0);
+}

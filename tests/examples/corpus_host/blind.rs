@@ -18,6 +18,7 @@ pub fn saxpy(case: &mut Case, [n]: [usize; 1]) {
     let a = case.scalar("a", Values::<f32>::uniform(-2.0, 2.0));
     let x = case.input::<f32>("x", [n]);
     let y = case.in_out::<f32>("y", [n]);
+    case.accumulates(y, 1);
     case.launch(move |gpu| {
         let (block, each) = (parameter(gpu, "BLOCK")?, parameter(gpu, "PER_THREAD")?);
         let (function, count, factor) = (gpu.function("saxpy")?, n as u32, gpu.scalar(a));

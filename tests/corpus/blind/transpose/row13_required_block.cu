@@ -1,0 +1,9 @@
+// Requires blocks of 1024 threads, although the launch has 256.
+// fsr: BLOCK = 256
+extern "C" __global__ void __block_size__((1024, 1, 1)) transpose(const float* x, float* y, unsigned int rows, unsigned int cols) {
+    unsigned int tx = (cols + 31) / 32;
+    for (unsigned int t = threadIdx.x; t < 1024; t += BLOCK) {
+        unsigned int r = blockIdx.x / tx * 32 + t / 32, c = blockIdx.x % tx * 32 + t % 32;
+        if (r < rows && c < cols) y[(size_t)c * rows + r] = x[(size_t)r * cols + c];
+    }
+}
