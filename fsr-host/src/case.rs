@@ -228,7 +228,7 @@ impl Case {
 
     /// Says from how many terms each element of an output is accumulated: 1 for elementwise work, K for a product of
     /// matrices. The default tolerance then follows it, see [`default_tolerance`](crate::default_tolerance): tighter for
-    /// few terms, wider for very many.
+    /// few terms, wider for very many. Where sums can cancel, [`Cpu::scale_at_least`] has to say how large their terms are.
     pub fn accumulates(&mut self, output: impl Writable, terms: usize) {
         self.terms.insert(output.position(), terms as u64);
     }

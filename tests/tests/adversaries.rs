@@ -52,7 +52,8 @@ fn options(driver: &Path, task: &str) -> HostJudgeOptions {
     options
 }
 
-/// Judges a folder of the corpus.
+/// Judges a folder of the corpus. What the snapshots call WRONG is known: the CPU device sees a race in a plain read before a
+/// loop of compare-and-swap, and a divergent barrier where one lane has worked alone.
 fn judged(corpus: &str) -> String {
     let driver = tempfile::tempdir().unwrap();
     for name in ["libcuda.so", "libcuda.so.1"] {

@@ -44,6 +44,14 @@ pub(crate) fn module(image: &[u8], profile: &Profile) -> Result<Module, Refused>
         return Err(refused(error::UNSUPPORTED_PTX_VERSION, log));
     }
     check_target(module.target(), profile)?;
+    // Opting in to more is for dynamic shared memory alone.
+    let most = profile.shared_per_block;
+    if let Some((entry, bytes)) = module.static_shared().find(|(_, bytes)| *bytes > most) {
+        let log = format!(
+            "ptxas error   : Entry function '{entry}' uses too much shared data ({bytes:#x} bytes, {most:#x} max)"
+        );
+        return Err(refused(error::INVALID_PTX, log));
+    }
     Ok(module)
 }
 
@@ -141,5 +149,30 @@ fn other_line(fault: &fsr_sim::Fault) -> Option<u32> {
     match fault.kind {
         fsr_sim::FaultKind::Race { other_line, .. } if other_line != 0 => Some(other_line),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loaded(floats: u32) -> Result<Module, Refused> {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry fill()\n{{\n    .shared .align 4 .b8 all[{}];\n    .reg .b32 %r<2>;\n    mov.u32 %r1, all;\n    st.shared.u32 [%r1], %r1;\n    ret;\n}}\n",
+            4 * floats
+        );
+        module(text.as_bytes(), &Profile::named("h200").unwrap())
+    }
+
+    #[test]
+    fn more_static_shared_memory_than_a_block_has_is_refused_as_ptxas_does() {
+        assert!(loaded(12 * 1024).is_ok());
+        let refused = loaded(12 * 1024 + 1).unwrap_err();
+        assert_eq!(refused.code, error::INVALID_PTX);
+        assert!(
+            refused.log.ends_with("'fill' uses too much shared data (0xc004 bytes, 0xc000 max)"),
+            "{}",
+            refused.log
+        );
     }
 }

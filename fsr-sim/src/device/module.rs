@@ -36,6 +36,11 @@ impl Module {
     pub fn target(&self) -> &str {
         &self.program.target
     }
+
+    /// Static shared memory of each entry, in bytes.
+    pub fn static_shared(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.program.kernels.iter().map(|kernel| (kernel.name.as_str(), kernel.static_shared))
+    }
 }
 
 /// A module whose variables have addresses on a device.

@@ -117,16 +117,16 @@ pub fn row_stats(case: &mut Case, [rows, cols]: [usize; 2]) {
     });
     case.reference(move |cpu| {
         let (mut means, mut maxima) = (cpu.write(mean), cpu.write(maximum));
-        let mut squares = 0.0;
+        let mut largest = 0.0f64;
         for ((x, mean), maximum) in
             cpu.read(x).chunks_exact(cols).zip(means.iter_mut()).zip(maxima.iter_mut())
         {
             *mean = (x.iter().map(|x| f64::from(*x)).sum::<f64>() / cols as f64) as f32;
             *maximum = x.iter().fold(f32::NEG_INFINITY, |top, x| top.max(*x));
-            squares += x.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
+            largest = x.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().max(largest);
         }
         // Terms of either sign cancel: a right mean errs by a fraction of the root of their squares.
-        let scale = (squares / rows as f64).sqrt() / cols as f64;
+        let scale = largest.sqrt() / cols as f64;
         cpu.scale_at_least(mean, scale);
     });
 }
