@@ -52,8 +52,14 @@ pub enum CommandError {
     #[error(transparent)]
     Template(#[from] TemplateError),
     /// A search that could not go on.
-    #[error(transparent)]
-    Search(#[from] SearchError),
+    #[error("{error}")]
+    Search {
+        /// Why.
+        error: SearchError,
+        /// The way out, where it is not plain.
+        #[help]
+        help: Option<&'static str>,
+    },
     /// An entry could not be written; the old one is whole.
     #[error(transparent)]
     Store(#[from] WriteError),
@@ -76,6 +82,19 @@ pub enum CommandError {
 impl From<UnknownDevice> for CommandError {
     fn from(error: UnknownDevice) -> Self {
         Self::new(Exit::Usage, error.to_string(), "use auto, cuda, cuda:N, sim or sim:PROFILE")
+    }
+}
+
+impl From<SearchError> for CommandError {
+    fn from(error: SearchError) -> Self {
+        let help = match &error {
+            SearchError::Baseline { what, .. } if what.contains("differs") => Some(
+                "mend the baseline or the reference. Where both are right and f32 is no more exact than this, the \
+                 reference tells how large the summed terms were, with `scale_at_least`, or the spec states a `tolerance`",
+            ),
+            _ => None,
+        };
+        Self::Search { error, help }
     }
 }
 
@@ -113,7 +132,7 @@ impl CommandError {
                 ..
             }) => Exit::Input,
             Self::Journal(_) | Self::Model(_) => Exit::Environment,
-            Self::Search(error) => search_exit(error),
+            Self::Search { error, .. } => search_exit(error),
             Self::Other { exit, .. } => *exit,
         }
     }

@@ -156,7 +156,8 @@ fn baselines_models_and_machines() {
     project.write("kernels/saxpy.cu", baseline.replace(" + y[i]", ""));
     let error = fails(&project, tune("").on_cpu_device(), INPUT).error();
     assert!(
-        error.starts_with("error: the baseline kernels/saxpy.cu is not valid: output `y` differs"),
+        error.starts_with("error: the baseline kernels/saxpy.cu is not valid: output `y` differs")
+            && error.contains("help: mend the baseline or the reference. Where both are right"),
         "{error}"
     );
 
@@ -190,7 +191,7 @@ fn baselines_models_and_machines() {
     fails(&project, tune(""), INPUT).says(": a quotation mark is not closed");
     project.write("fsr.toml", &scripted);
     let rubbish = [
-        "",
+        "Sorry.",
         "I cannot help with that.",
         "```\nint main() { return system(\"true\"); }\n```",
         "```cuda\nextern",
