@@ -219,6 +219,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         }
         let names = ["add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"];
         let name = mods.one_of(&names).ok_or(Refusal::Unsupported)?;
+        self.kernel.exchanges |= name == "cas";
         mods.flag("noftz");
         let count = vector_count(&mut mods);
         let ty = mods.ty()?;

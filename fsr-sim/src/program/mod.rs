@@ -64,6 +64,8 @@ pub(crate) struct Kernel {
     pub unsupported: Vec<Unsupported>,
     /// It has fences, or volatile or ordered accesses: it may synchronise through memory.
     pub synchronises: bool,
+    /// Compares and exchanges somewhere.
+    pub exchanges: bool,
 }
 
 impl Kernel {

@@ -136,3 +136,32 @@ K reduction_barrier_in_a_branch(unsigned* a, const unsigned* b) {
     if (b[T] % 2) a[T] = __syncthreads_or(b[T] % 3 == 0); //! divergent barrier
     a[T] += 5;
 }
+// One lane works for long while the others of its warp are at the barrier already.
+//: r64 z64 t64 #4096
+K long_work_of_one_lane(const unsigned* a, unsigned* b, unsigned n) {
+    __shared__ unsigned sum;
+    if (T == 0) {
+        unsigned v = 0;
+#pragma unroll 1
+        for (unsigned i = 0; i < n; ++i) v = v * 3 + a[i % 64];
+        sum = v;
+    }
+    __syncthreads();
+    b[T] = sum + a[T];
+}
+// The same, with a lane of each warp, twice.
+//: r128 z128 t128 #3000
+K long_work_of_a_lane_of_each_warp(const unsigned* a, unsigned* b, unsigned n) {
+    __shared__ unsigned sum[4];
+    for (int k = 0; k < 2; ++k) {
+        if (T % 32 == 7) {
+            unsigned v = 0;
+#pragma unroll 1
+            for (unsigned i = 0; i < n; ++i) v = v * 5 + a[(i + T) % 128];
+            sum[T / 32] = v;
+        }
+        __syncthreads();
+        b[T] += sum[(T / 32 + 1) % 4];
+        __syncthreads();
+    }
+}

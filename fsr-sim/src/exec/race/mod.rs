@@ -89,7 +89,9 @@ impl Touch<'_> {
 impl Exec<'_> {
     fn agent(&self, strong: bool) -> Option<Agent<'_>> {
         let block = &self.block;
-        block.clocks.agent(block.linear + 1, self.warp.index, self.pc, strong)
+        let mut agent = block.clocks.agent(block.linear + 1, self.warp.index, self.pc, strong)?;
+        agent.exchanges = self.launch.kernel.exchanges;
+        Some(agent)
     }
 
     fn order_strong(&mut self, strong: bool) {

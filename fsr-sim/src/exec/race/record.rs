@@ -85,6 +85,9 @@ pub(super) struct Agent<'c> {
     template: u64,
     /// Up to which epoch each warp of the block has been before this access for certain.
     known: &'c [u32; 32],
+    /// The kernel compares and exchanges: a plain read may be the guess that a loop of exchanges begins with, which nothing
+    /// has to order before the atomics of others.
+    pub exchanges: bool,
 }
 
 impl<'c> Agent<'c> {
@@ -93,7 +96,7 @@ impl<'c> Agent<'c> {
         let key = epoch << 5 | (warp & 31);
         let strong = if strong { STRONG } else { 0 };
         let template = u64::from(key) << KEY_SHIFT | strong | u64::from(pc).min(PC);
-        Agent { block, key, template, known }
+        Agent { block, key, template, known, exchanges: false }
     }
 
     /// The access of one lane, or of several at the same bytes.
@@ -181,6 +184,7 @@ impl Entry {
     #[inline(always)]
     pub fn read<const OWN: bool, const WHOLE: bool>(&mut self, agent: &Agent<'_>, me: Record) -> Verdict {
         let conflict = match agent.conflicts::<OWN>(me, self.write, self.write_block) {
+            Some(_) if agent.exchanges && self.write.strong() => false,
             Some(conflict) if !(WHOLE && conflict) => conflict,
             _ => return Verdict::Unclear,
         };
@@ -243,7 +247,10 @@ impl Entry {
         }
         let (last, block) = (self.write, self.write_block);
         let against = agent.conflicts::<OWN>(me, last, block);
-        let reads = [0, 1].map(|k| agent.conflicts::<OWN>(me, self.reads[k], self.read_blocks[k]));
+        let reads = match agent.exchanges && me.strong() {
+            true => [Some(false); 2],
+            false => [0, 1].map(|k| agent.conflicts::<OWN>(me, self.reads[k], self.read_blocks[k])),
+        };
         let (Some(against), [Some(first), Some(second)]) = (against, reads) else { return Verdict::Unclear };
         let mut verdict = Verdict::Fine;
         if against || first || second {

@@ -3,6 +3,8 @@
 use super::{Fragment, Next, State, Warp};
 use crate::check::{FaultKind, Level};
 use crate::exec::{BlockState, Exec, Launch, Trap, lanes, trap};
+use std::cmp::Ordering;
+
 use crate::program::{Action, Barrier, BarrierKind, Control, Inst, NONE};
 
 impl Warp {
@@ -67,6 +69,9 @@ impl Warp {
         active: u32,
     ) -> Result<Next, Trap> {
         if barrier.aligned {
+            if self.others_may_come(fragment) {
+                return Ok(Next::Choose);
+            }
             self.check_aligned(launch, block, fragment.pc, active)?;
         }
         let rest = fragment.mask & !active;
@@ -89,6 +94,22 @@ impl Warp {
         fragment.state = State::AtBarrier(id as u8);
         self.fragments.push(fragment.clone());
         Ok(Next::Barrier)
+    }
+
+    /// Lets a fragment wait at an aligned barrier for others of its warp that stand before it and only gave way to it:
+    /// hardware brings them together first, however long they take. False when it goes on.
+    pub(super) fn others_may_come(&mut self, fragment: &mut Fragment) -> bool {
+        // One that was chosen although it waits has nobody else to wait for.
+        let forced = fragment.state == State::AtAligned;
+        fragment.state = State::Ready;
+        let on_the_way =
+            |other: &Fragment| other.state == State::Ready && other.order(fragment) == Ordering::Less;
+        if forced || !self.fragments.iter().any(on_the_way) {
+            return false;
+        }
+        fragment.state = State::AtAligned;
+        self.fragments.push(fragment.clone());
+        true
     }
 
     /// At full checks: all lanes of the warp must be at an aligned barrier together.

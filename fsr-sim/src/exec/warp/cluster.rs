@@ -51,6 +51,9 @@ impl Warp {
         active: u32,
     ) -> Result<Next, Trap> {
         if aligned {
+            if self.others_may_come(fragment) {
+                return Ok(Next::Choose);
+            }
             self.check_aligned(launch, block, fragment.pc, active)?;
         }
         self.put_back(fragment, fragment.pc + 1, fragment.mask & !active);

@@ -26,6 +26,8 @@ pub(super) enum State {
     Ready,
     /// At a `.sync` instruction whose other members have not arrived.
     AtSync,
+    /// At an aligned barrier of the block, to which others of the warp are on their way.
+    AtAligned,
     /// At the block barrier of this number.
     AtBarrier(u8),
 }
@@ -118,11 +120,11 @@ impl Warp {
                 best = Some(k);
             }
         }
-        // Only lanes that wait for members are left: they go on with those that there are.
+        // Only lanes that wait for others of their warp are left: they go on with those that there are.
         let forced = best.is_none();
         if forced {
             best = (0..self.fragments.len())
-                .filter(|&k| self.fragments[k].state == State::AtSync)
+                .filter(|&k| matches!(self.fragments[k].state, State::AtSync | State::AtAligned))
                 .min_by(|&a, &b| self.fragments[a].order(&self.fragments[b]));
         }
         let mut chosen = self.fragments.swap_remove(best?);

@@ -95,6 +95,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                 declared_registers: 0,
                 unsupported: Vec::new(),
                 synchronises: false,
+                exchanges: false,
             },
             uniforms: HashMap::new(),
             functions: Vec::new(),
