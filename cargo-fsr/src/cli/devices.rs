@@ -94,12 +94,15 @@ impl<'a> Devices<'a> {
         }
     }
 
-    /// A judge for a search. Before a GPU stands a screen of small cases on the CPU device, if that is wanted and can
-    /// be had.
+    /// A judge for a search. Before the device stands a screen of small cases on the CPU device with all its checks, if
+    /// that is wanted and can be had: before the CPU device itself too, whose large cases go without the dear ones.
     pub fn search_judge(&self, subject: Subject<'_>, screened: bool) -> Result<Box<dyn Judge>, CommandError> {
         let mut judge = self.judge(subject)?;
         let gpu = judge.bench()?.device;
-        if gpu.modelled || !screened || self.unscreened.get() {
+        // One that the user's loader found is no concern of ours, and a level that was asked for is what is wanted.
+        let theirs =
+            gpu.modelled && (self.driver.get().is_none() || std::env::var_os("FSR_SIM_LEVEL").is_some());
+        if theirs || !screened || self.unscreened.get() {
             return Ok(Box::new(judge));
         }
         let mut screen = match self.screen(subject, &gpu) {
@@ -127,7 +130,7 @@ impl<'a> Devices<'a> {
                 self.shell.detail(
                     "Screen",
                     format_args!(
-                        "{some} of {all} cases are small: candidates meet the CPU device there first"
+                        "{some} of {all} cases are small: there, candidates first meet the CPU device with all its checks"
                     ),
                 );
                 let shell = self.shell.clone();

@@ -167,7 +167,9 @@ fn candidates_meet_the_cpu_device_before_the_gpu() {
     project.answers(&[&racy, good]);
     beside_a_gpu(&project, "tune --candidates 1 --rounds 2 -v")
         .succeeds()
-        .says("Screen 3 of 3 cases are small: candidates meet the CPU device there first")
+        .says(
+            "Screen 3 of 3 cases are small: there, candidates first meet the CPU device with all its checks",
+        )
         .says("Not valid r1-c1 [BLOCK=64 PER_THREAD=1]: race at ")
         .says("Stored saxpy sm_90: r2-c1");
     let prompt = &project.asked()[1];
@@ -187,4 +189,22 @@ fn candidates_meet_the_cpu_device_before_the_gpu() {
             .says_nothing_of("Screen")
             .says_nothing_of("race at");
     }
+}
+
+#[test]
+fn a_race_that_no_result_shows_is_found_without_a_gpu_too() {
+    let project = Project::new("device-race");
+    // Each thread reads what the other warp may not have written yet, and uses none of it.
+    let racy = ANSWERS[3].replace(
+        "    unsigned int i = ",
+        "    __shared__ float seen[BLOCK];\n    seen[threadIdx.x] = a;\n    float other = seen[BLOCK - 1 - threadIdx.x];\n    unsigned int i = ",
+    );
+    let racy = racy.replace("fmaf(a, x[i], y[i])", "other > 3e38f ? other : fmaf(a, x[i], y[i])");
+    project.answers(&[&racy, ANSWERS[3]]);
+    project
+        .fsr("tune --candidates 1 --rounds 2 --device sim")
+        .beside_cpu_device()
+        .succeeds()
+        .says("Not valid r1-c1 [BLOCK=64 PER_THREAD=1]: race at kernel.cu:")
+        .says("Best r2-c1");
 }
