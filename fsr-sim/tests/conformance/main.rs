@@ -9,6 +9,7 @@ mod bounds;
 mod dense;
 mod form;
 mod inputs;
+mod observed;
 mod promise;
 mod wide;
 
