@@ -45,10 +45,12 @@ fn a_kernel_is_tuned_stored_embedded_and_shown() {
     project.fsr("tune --model scriptd").fails_with(3).says("did you mean `scripted`?");
 
     // The program carries it.
-    let program = project.cargo("run --quiet --offline").succeeds();
+    // In a target folder of its own: in the shared one another test's package of this name may come between.
+    let own = project.path("../target");
+    let program = project.cargo("run --quiet --offline").env("CARGO_TARGET_DIR", &own).succeeds();
     let shown = program.stdout.split_once('\n').expect("two lines");
     assert_eq!(shown, (r#"sm_90 [("BLOCK", 64), ("PER_THREAD", 1)]"#, &*format!("{ptx}\n")));
-    let again = project.cargo("build --offline --verbose").succeeds();
+    let again = project.cargo("build --offline --verbose").env("CARGO_TARGET_DIR", &own).succeeds();
     again.says("Fresh ops v0.1.0").says_nothing_of("build-script-build");
 
     // What people and programs are shown. What the model of a device makes of a kernel is tested beside it.
