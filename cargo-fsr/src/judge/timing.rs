@@ -35,6 +35,7 @@ impl HostJudge {
     /// Times contenders on every timed case.
     pub(super) fn time_all(&mut self, contenders: &[&Executable]) -> Result<Timed, JudgeError> {
         let bench = self.known()?;
+        self.referee()?.0.settle()?;
         let _turn = self.turn()?;
         let began = Instant::now();
         self.modules = contenders.len();

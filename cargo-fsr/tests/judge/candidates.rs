@@ -304,6 +304,13 @@ fn the_final_timing_has_a_process_of_its_own() {
 }
 
 #[test]
+fn timing_waits_for_the_sets() {
+    let mut course = Course::over("slow", |_| ());
+    assert!(matches!(course.judge.time(&[&candidate("right")]).unwrap(), Timed::Times(_)));
+    course.leaves_nothing();
+}
+
+#[test]
 fn a_timed_launch_that_is_wrong_counts() {
     let mut course = Course::new();
     let wears_out = candidate("wears-out");
