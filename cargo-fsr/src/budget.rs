@@ -23,6 +23,7 @@ pub struct Budget {
     /// Tokens of prompts and answers together.
     pub tokens: Option<u64>,
     /// Money, in the currency of the prices.
+    #[serde(deserialize_with = "some_money")]
     pub cost: Option<f64>,
     /// Wall time, with the final check.
     #[serde(deserialize_with = "time")]
@@ -34,6 +35,31 @@ fn time<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Dura
     humantime::parse_duration(&text)
         .map(Some)
         .map_err(|error| serde::de::Error::custom(format!("`{text}` is no time such as `90m`: {error}")))
+}
+
+/// An amount of money.
+///
+/// # Errors
+/// What is none, in words.
+pub fn amount(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(is_amount).ok_or_else(|| "an amount is a number such as 2.50".to_owned())
+}
+
+fn is_amount(amount: &f64) -> bool {
+    amount.is_finite() && *amount >= 0.0
+}
+
+fn money<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let amount = f64::deserialize(deserializer)?;
+    if is_amount(&amount) {
+        Ok(amount)
+    } else {
+        Err(serde::de::Error::custom(format!("{amount} is no amount of money such as 2.50")))
+    }
+}
+
+fn some_money<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    money(deserializer).map(Some)
 }
 
 impl Budget {
@@ -53,10 +79,13 @@ impl Budget {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Price {
     /// Of a prompt.
+    #[serde(deserialize_with = "money")]
     pub input: f64,
     /// Of the part of a prompt that the endpoint had kept; as other input where left out.
+    #[serde(default, deserialize_with = "some_money")]
     pub cached: Option<f64>,
     /// Of an answer.
+    #[serde(deserialize_with = "money")]
     pub output: f64,
 }
 
@@ -93,7 +122,8 @@ pub struct Totals {
 impl fmt::Display for Totals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let about = if self.estimated { "about " } else { "" };
-        write!(f, "{} requests", self.requests)?;
+        let requests = |count: u64| format!("{count} request{}", if count == 1 { "" } else { "s" });
+        f.write_str(&requests(self.requests))?;
         if self.failed > 0 {
             write!(f, " ({} failed)", self.failed)?;
         }
@@ -104,7 +134,7 @@ impl fmt::Display for Totals {
         write!(f, " and {} out", self.output)?;
         match (self.unpriced, self.cost > 0.0) {
             (0, _) => write!(f, ", {:.2}", self.cost),
-            (unpriced, true) => write!(f, ", {:.2} and {unpriced} requests without a price", self.cost),
+            (unpriced, true) => write!(f, ", {:.2} and {} without a price", self.cost, requests(unpriced)),
             (_, false) => f.write_str(", no price known"),
         }
     }
@@ -122,8 +152,11 @@ pub struct Purse {
 struct Counted {
     /// By the name that answers bear.
     prices: BTreeMap<String, Price>,
+    /// By requests that are over.
     spent: Totals,
-    /// What requests in flight might cost.
+    /// Requests that are not.
+    in_flight: u64,
+    /// What those might cost.
     held_tokens: u64,
     held_cost: f64,
     /// Wall time of a run before it was taken up.
@@ -197,16 +230,15 @@ impl Purse {
     pub fn hold_for(&self, model: &str, request: Request) -> Result<Hold, ModelError> {
         let mut counted = self.lock();
         let hold = counted.hold(model, request);
-        let Totals { requests, input, output, cost, .. } = counted.spent;
-        let in_flight = counted.held_tokens;
+        let Totals { input, output, cost, .. } = counted.spent;
         let spent = |what: String| Err(ModelError::Budget { what });
         if let Some(limit) = self.budget.requests
-            && requests >= limit
+            && counted.requests() >= limit
         {
             return spent(format!("{limit} requests"));
         }
         if let Some(limit) = self.budget.tokens
-            && input + output + in_flight + hold.tokens > limit
+            && input + output + counted.held_tokens + hold.tokens > limit
         {
             return spent(format!("{limit} tokens"));
         }
@@ -218,8 +250,7 @@ impl Purse {
         if self.time_left_of(&counted).is_some_and(|left| left.is_zero()) {
             return spent(self.time_in_words());
         }
-        // In flight it is made already, whatever comes of it.
-        counted.spent.requests += 1;
+        counted.in_flight += 1;
         counted.held_tokens += hold.tokens;
         counted.held_cost += hold.cost;
         Ok(hold)
@@ -228,10 +259,13 @@ impl Purse {
     /// A request is over.
     pub fn settle(&self, hold: Hold, spent: Spent) {
         let mut counted = self.lock();
-        counted.held_tokens -= hold.tokens;
-        counted.held_cost = (counted.held_cost - hold.cost).max(0.0);
-        counted.spent.requests -= 1;
+        counted.release(&hold);
         counted.add(&hold, spent);
+    }
+
+    /// A request was never made.
+    pub fn release(&self, hold: Hold) {
+        self.lock().release(&hold);
     }
 
     /// How long models may still be asked and candidates be tried; the rest is for the final check.
@@ -244,7 +278,7 @@ impl Purse {
         self.time_left().filter(Duration::is_zero).map(|_| self.time_in_words())
     }
 
-    /// What was spent until now.
+    /// What was spent until now, by requests that are over.
     pub fn spent(&self) -> Totals {
         self.lock().spent
     }
@@ -252,7 +286,7 @@ impl Purse {
     /// What has to be said now: each limit is warned of at 50 and at 80 percent, once.
     pub fn warnings(&self) -> Vec<String> {
         let mut counted = self.lock();
-        let Totals { requests, input, output, cost, .. } = counted.spent;
+        let (Totals { input, output, cost, .. }, requests) = (counted.spent, counted.requests());
         let elapsed = counted.earlier + self.began.elapsed();
         let shares = [
             self.budget
@@ -307,6 +341,17 @@ impl Counted {
             price,
             request,
         }
+    }
+
+    /// In flight it is made already, whatever comes of it.
+    fn requests(&self) -> u64 {
+        self.spent.requests + self.in_flight
+    }
+
+    fn release(&mut self, hold: &Hold) {
+        self.in_flight -= 1;
+        self.held_tokens -= hold.tokens;
+        self.held_cost = (self.held_cost - hold.cost).max(0.0);
     }
 
     fn add(&mut self, hold: &Hold, spent: Spent) {
@@ -385,7 +430,7 @@ mod tests {
         assert_eq!(refusal(purse.hold_for("priced", request(1, 1))), "the budget of 2 requests is spent");
         purse.settle(first, Spent { failed: true, ..spent(10, 0, 0) });
         refusal(purse.hold_for("priced", request(1, 1)));
-        assert_eq!((purse.spent().requests, purse.spent().failed), (2, 1));
+        assert_eq!((purse.spent().requests, purse.spent().failed), (1, 1));
     }
 
     #[test]
@@ -395,6 +440,29 @@ mod tests {
         assert_eq!(refusal(purse.hold_for("priced", request(100, 1))), "the budget of 1000 tokens is spent");
         purse.settle(hold, spent(100, 0, 50));
         purse.hold_for("priced", request(100, 700)).expect("fits again");
+    }
+
+    #[test]
+    fn what_was_never_made_is_given_back() {
+        let purse = purse(Budget { requests: Some(1), ..Budget::default() });
+        let hold = purse.hold_for("priced", request(10, 10)).expect("the first");
+        purse.release(hold);
+        purse.hold_for("priced", request(10, 10)).expect("the first that is made");
+        assert_eq!(purse.spent(), Totals::default());
+    }
+
+    #[test]
+    fn what_is_no_amount_is_none_in_a_file_either() {
+        assert_eq!(toml::from_str::<Budget>("cost = 2.5").expect("an amount").cost, Some(2.5));
+        for no in ["-1.0", "nan", "inf"] {
+            assert!(amount(no).is_err(), "{no}");
+            assert!(toml::from_str::<Budget>(&format!("cost = {no}")).is_err(), "{no}");
+            for place in ["input", "cached", "output"] {
+                let prices = ["input", "cached", "output"]
+                    .map(|name| format!("{name} = {}", if name == place { no } else { "1.0" }));
+                assert!(toml::from_str::<Price>(&prices.join("\n")).is_err(), "{place} = {no}");
+            }
+        }
     }
 
     #[test]
@@ -412,7 +480,7 @@ mod tests {
         purse.settle(hold, spent(10, 0, 10));
         assert_eq!(
             purse.spent().to_string(),
-            "2 requests, 1010 tokens in (400 cached) and 110 out, 0.00 and 1 requests without a price"
+            "2 requests, 1010 tokens in (400 cached) and 110 out, 0.00 and 1 request without a price"
         );
         assert!(
             Totals { requests: 1, unpriced: 1, ..Totals::default() }.to_string().ends_with("no price known")

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::budget::Budget;
+use crate::budget::{self, Budget};
 use crate::project::{Locking, Selection};
 
 /// Tunes the CUDA kernels of a Rust project with a language model and keeps the winning PTX.
@@ -143,7 +143,7 @@ pub struct BudgetArgs {
     #[arg(long, value_name = "N", env = "FSR_MAX_TOKENS")]
     pub max_tokens: Option<u64>,
     /// Money, by the prices of the models.
-    #[arg(long, value_name = "AMOUNT", env = "FSR_MAX_COST", value_parser = amount)]
+    #[arg(long, value_name = "AMOUNT", env = "FSR_MAX_COST", value_parser = budget::amount)]
     pub max_cost: Option<f64>,
     /// Wall time, as `90m`, with the final check.
     #[arg(long, value_name = "TIME", env = "FSR_MAX_TIME", value_parser = humantime::parse_duration)]
@@ -159,13 +159,6 @@ impl BudgetArgs {
             cost: self.max_cost,
             time: self.max_time,
         }
-    }
-}
-
-fn amount(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(amount) if amount.is_finite() && amount >= 0.0 => Ok(amount),
-        _ => Err("an amount is a number such as 2.50".to_owned()),
     }
 }
 

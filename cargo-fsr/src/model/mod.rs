@@ -14,6 +14,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::journal::JournalError;
+
 pub use command::{CommandLimits, CommandModel};
 pub use files::FilesModel;
 pub use http::{HttpFault, HttpModel};
@@ -260,6 +262,9 @@ pub enum ModelError {
         /// `20 requests`.
         what: String,
     },
+    /// A request that cannot be written down is not made.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     /// The search was interrupted.
     #[error("interrupted")]
     Interrupted,

@@ -27,11 +27,6 @@ impl<'e, 'a> Asking<'e, 'a> {
     fn take(&self) -> Option<Hold> {
         self.hold.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
-
-    /// A journal that cannot be written fails the next step that needs it; here nobody could be told.
-    fn note(&self, record: Record) {
-        let _ = self.effects.ledger.add(record);
-    }
 }
 
 /// A model that never says how a request ended may have spent all of it.
@@ -48,7 +43,8 @@ impl Witness for Asking<'_, '_> {
         let (effects, origin) = (self.effects, self.origin);
         let hold = effects.purse.hold_for(self.model, request)?;
         // Before it is made: a run that is killed now must not forget that it may have to be paid.
-        self.note(Record::Request { origin, model: self.model.to_owned(), request });
+        let record = Record::Request { origin, model: self.model.to_owned(), request };
+        effects.ledger.add(record).inspect_err(|_| effects.purse.release(hold))?;
         *self.hold.lock().unwrap_or_else(PoisonError::into_inner) = Some(hold);
         Ok(())
     }
@@ -56,7 +52,8 @@ impl Witness for Asking<'_, '_> {
     fn settle(&self, spent: Spent) {
         if let Some(hold) = self.take() {
             self.effects.purse.settle(hold, spent);
-            self.note(Record::Spent { origin: self.origin, spent });
+            // Unwritten it counts in full when the run is taken up; the answer's own record fails then, and tells.
+            let _ = self.effects.ledger.add(Record::Spent { origin: self.origin, spent });
         }
         for warning in self.effects.purse.warnings() {
             self.effects.events.event(Event::Budget { warning: &warning });

@@ -154,6 +154,7 @@ fn answer(effects: &Effects<'_>, model: &dyn Model, prompt: &Prompt) -> Result<A
                         Halt::Stop(Stopped::Awaiting(vec![Awaited { prompt, answer }]))
                     }
                     (ModelError::Interrupted, _) => Halt::Stop(Stopped::Interrupted),
+                    (ModelError::Journal(error), _) => Halt::Fault(error.into()),
                     // Whatever the model calls it, time was up.
                     (ModelError::Budget { what }, _) | (_, Some(what)) => {
                         Halt::Stop(Stopped::Budget { what })

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::fixture::Bed;
 use crate::budget::{Budget, Purse};
-use crate::journal::{Journal, Record, StopReason};
-use crate::model::Origin;
+use crate::journal::{Entry, Journal, JournalError, MemoryJournal, Record, StopReason};
+use crate::model::{Origin, Request};
 use crate::search::fakes::{Script, with_baseline};
-use crate::search::{Outcome, Stopped};
+use crate::search::{Outcome, SearchError, Stopped};
 
 const ROUNDS: &[&[&str]] = &[&["ns=190", "ns=180"], &["ns=100", "ns=90"], &["ns=80", "ns=70"]];
 
@@ -24,6 +24,37 @@ fn requests(limit: u64) -> Budget {
 fn found(outcome: &Outcome) -> (Option<Origin>, Option<bool>, u32) {
     let best = outcome.best.as_ref();
     (best.map(|best| best.origin), best.map(|best| best.confirmed), outcome.counts.answers)
+}
+
+/// A journal on a disk that has become full: requests find no room.
+#[derive(Default)]
+struct Full(MemoryJournal);
+
+impl Journal for Full {
+    fn entries(&self) -> &[Entry] {
+        self.0.entries()
+    }
+
+    fn append(&mut self, record: Record) -> Result<(), JournalError> {
+        match record {
+            Record::Request { .. } => Err(JournalError::Io {
+                path: "run.jsonl".into(),
+                source: std::io::ErrorKind::StorageFull.into(),
+            }),
+            record => self.0.append(record),
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_written_down_is_not_spent() {
+    let mut bed = bed(requests(3));
+    let error = bed.run_with(&Script::new(ROUNDS), &mut Full::default()).unwrap_err();
+    assert!(matches!(error, SearchError::Journal(JournalError::Io { .. })), "{error:?}");
+    assert_eq!(bed.purse.spent().requests, 0);
+    // Nothing is held for them either.
+    let request = Request { input: 1, output: None };
+    assert!((0..3).all(|_| bed.purse.hold_for("script", request).is_ok()));
 }
 
 #[test]
