@@ -1,6 +1,10 @@
 //! A corpus of faulty and clean kernels, compiled by nvcc: each faulty one is caught, with its kind and the line of its
 //! CUDA source; each clean one is clean.
 //!
+//! Clean is what the H200 executes as written: barriers that whole warps reach by different lines meet there
+//! (`barriers_of_whole_warps`), although the language asks for one line. In `corpus/sanitizer.csv`, a time-out is a kernel
+//! that the tool left hanging, and `not run` one that is newer than the recording.
+//!
 //! A kernel's launch and the lines at fault are comments in its source (see `corpus/corpus.h`). To add one, write it
 //! into a `.cu` of `corpus/` and run `corpus/build.sh`.
 

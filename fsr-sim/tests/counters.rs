@@ -1,7 +1,8 @@
 //! Counters and modelled times beside those of an H200, for the cases of `counters/kernels.cu`.
 //!
 //! `counters/h200.csv` is what Nsight Compute and events gave there for the very PTX that is counted here (see
-//! `counters/record.py`). What the text of a kernel decides must agree: requests, sectors, wavefronts, divergent branches.
+//! `counters/record.py`). What the text of a kernel decides must agree: requests, sectors, wavefronts.
+//! Of divergent branches only the table tells: ptxas predicates short ones away, so no bound holds for them.
 //! Instructions need not: the GPU executes what ptxas made of the PTX, with other address arithmetic and unrolled loops.
 
 mod support;

@@ -7,7 +7,9 @@
 mod blind;
 
 use cudarc::driver::{LaunchConfig, PushKernelArg};
-use fsr_host::{Case, ExitCode, Kernel, Rng, Values, kernel};
+use fsr_host::{
+    Buffer, Case, Cpu, ExitCode, Gpu, Input, Kernel, LaunchError, Output, Rng, Values, Writable, kernel,
+};
 
 /// One-dimensional tasks: threads of a block.
 const BLOCK: u32 = 256;
@@ -76,19 +78,37 @@ fn grid(x: u32, y: u32, block: (u32, u32, u32)) -> LaunchConfig {
     LaunchConfig { grid_dim: (x, y, 1), block_dim: block, shared_mem_bytes: 0 }
 }
 
+/// A thread for each of `n` elements.
+fn each(n: usize) -> LaunchConfig {
+    grid((n as u32).div_ceil(BLOCK), 1, (BLOCK, 1, 1))
+}
+
+/// Launches an entry that reads `x` and writes `y`; the sizes come behind them.
+fn launch<X: Buffer, Y: Writable>(
+    gpu: &Gpu<'_>,
+    entry: &str,
+    x: X,
+    y: Y,
+    sizes: &[u32],
+    config: LaunchConfig,
+) -> Result<(), LaunchError> {
+    let function = gpu.function(entry)?;
+    let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
+    let mut launch = gpu.stream().launch_builder(&function);
+    launch.arg(&x).arg(&mut y);
+    for size in sizes {
+        launch.arg(size);
+    }
+    // SAFETY: the kernels of these tasks take these arguments; what they do with them is the judge's business.
+    unsafe { launch.launch(config) }?;
+    Ok(())
+}
+
 fn scale(case: &mut Case, [n]: [usize; 1]) {
     let x = case.input::<f32>("x", [n]);
     let y = case.output::<f32>("y", [n]);
     case.accumulates(y, 1);
-    case.launch(move |gpu| {
-        let (function, count) = (gpu.function("scale")?, n as u32);
-        let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
-        let mut launch = gpu.stream().launch_builder(&function);
-        launch.arg(&x).arg(&mut y).arg(&count);
-        // SAFETY: the kernels of this task take these arguments; what they do with them is the judge's business.
-        unsafe { launch.launch(grid(count.div_ceil(BLOCK), 1, (BLOCK, 1, 1))) }?;
-        Ok(())
-    });
+    case.launch(move |gpu| launch(gpu, "scale", x, y, &[n as u32], each(n)));
     case.reference(move |cpu| {
         for (y, x) in cpu.write(y).iter_mut().zip(cpu.read(x)) {
             *y = x.mul_add(2.5, 1.0);
@@ -105,8 +125,8 @@ fn pair(case: &mut Case, [n]: [usize; 1]) {
         let (x, mut y, mut z) = (gpu.view(x), gpu.view_mut(y), gpu.view_mut(z));
         let mut launch = gpu.stream().launch_builder(&function);
         launch.arg(&x).arg(&mut y).arg(&mut z).arg(&count);
-        // SAFETY: as in `scale`.
-        unsafe { launch.launch(grid(count.div_ceil(BLOCK), 1, (BLOCK, 1, 1))) }?;
+        // SAFETY: as in `launch`.
+        unsafe { launch.launch(each(n)) }?;
         Ok(())
     });
     case.reference(move |cpu| {
@@ -120,15 +140,7 @@ fn total(case: &mut Case, [n]: [usize; 1]) {
     let x = case.input::<f32>("x", [n]);
     let y = case.output::<f32>("y", [1]);
     case.accumulates(y, n);
-    case.launch(move |gpu| {
-        let (function, count) = (gpu.function("total")?, n as u32);
-        let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
-        let mut launch = gpu.stream().launch_builder(&function);
-        launch.arg(&x).arg(&mut y).arg(&count);
-        // SAFETY: as in `scale`.
-        unsafe { launch.launch(grid(1, 1, (BLOCK, 1, 1))) }?;
-        Ok(())
-    });
+    case.launch(move |gpu| launch(gpu, "total", x, y, &[n as u32], grid(1, 1, (BLOCK, 1, 1))));
     case.reference(move |cpu| {
         let x = cpu.read(x);
         cpu.write(y)[0] = x.iter().map(|x| f64::from(*x)).sum::<f64>() as f32;
@@ -140,15 +152,7 @@ fn blur(case: &mut Case, [n]: [usize; 1]) {
     let x = case.input::<f32>("x", [n]);
     let y = case.output::<f32>("y", [n]);
     case.accumulates(y, 3);
-    case.launch(move |gpu| {
-        let (function, count) = (gpu.function("blur")?, n as u32);
-        let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
-        let mut launch = gpu.stream().launch_builder(&function);
-        launch.arg(&x).arg(&mut y).arg(&count);
-        // SAFETY: as in `scale`.
-        unsafe { launch.launch(grid(count.div_ceil(BLOCK), 1, (BLOCK, 1, 1))) }?;
-        Ok(())
-    });
+    case.launch(move |gpu| launch(gpu, "blur", x, y, &[n as u32], each(n)));
     case.reference(move |cpu| {
         let x = cpu.read(x);
         let at = |at: usize| f64::from(x[at]);
@@ -161,15 +165,7 @@ fn blur(case: &mut Case, [n]: [usize; 1]) {
 fn histogram(case: &mut Case, [n]: [usize; 1]) {
     let x = case.input_from("x", [n], Values::<u32>::uniform(0.0, (BINS - 1) as f64));
     let bins = case.in_out_from("bins", [BINS], Values::<u32>::uniform(0.0, 9.0));
-    case.launch(move |gpu| {
-        let (function, count) = (gpu.function("histogram")?, n as u32);
-        let (x, mut bins) = (gpu.view(x), gpu.view_mut(bins));
-        let mut launch = gpu.stream().launch_builder(&function);
-        launch.arg(&x).arg(&mut bins).arg(&count);
-        // SAFETY: as in `scale`.
-        unsafe { launch.launch(grid(count.div_ceil(BLOCK), 1, (BLOCK, 1, 1))) }?;
-        Ok(())
-    });
+    case.launch(move |gpu| launch(gpu, "histogram", x, bins, &[n as u32], each(n)));
     case.reference(move |cpu| {
         let mut bins = cpu.write(bins);
         for x in cpu.read(x) {
@@ -182,59 +178,45 @@ fn softmax(case: &mut Case, [rows, cols]: [usize; 2]) {
     let x = case.input::<f32>("x", [rows, cols]);
     let y = case.output::<f32>("y", [rows, cols]);
     case.launch(move |gpu| {
-        let (function, height, width) = (gpu.function("softmax")?, rows as u32, cols as u32);
-        let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
-        let mut launch = gpu.stream().launch_builder(&function);
-        launch.arg(&x).arg(&mut y).arg(&height).arg(&width);
-        // SAFETY: as in `scale`.
-        unsafe { launch.launch(grid(height, 1, (ROW_BLOCK, 1, 1))) }?;
-        Ok(())
+        let (height, width) = (rows as u32, cols as u32);
+        launch(gpu, "softmax", x, y, &[height, width], grid(height, 1, (ROW_BLOCK, 1, 1)))
     });
-    case.reference(move |cpu| {
-        let (x, mut y) = (cpu.read(x), cpu.write(y));
-        for (x, y) in x.chunks_exact(cols).zip(y.chunks_exact_mut(cols)) {
-            let top = x.iter().fold(f32::NEG_INFINITY, |top, x| top.max(*x));
-            let of = |x: &f32| f64::from(x - top).exp();
-            let sum: f64 = x.iter().map(of).sum();
-            y.iter_mut().zip(x).for_each(|(y, x)| *y = (of(x) / sum) as f32);
-        }
-    });
+    case.reference(move |cpu| softmax_of(cpu, x, y, cols));
+}
+
+fn softmax_of(cpu: &Cpu<'_>, x: Input<f32>, y: Output<f32>, cols: usize) {
+    let (x, mut y) = (cpu.read(x), cpu.write(y));
+    for (x, y) in x.chunks_exact(cols).zip(y.chunks_exact_mut(cols)) {
+        let top = x.iter().fold(f32::NEG_INFINITY, |top, x| top.max(*x));
+        let of = |x: &f32| f64::from(x - top).exp();
+        let sum: f64 = x.iter().map(of).sum();
+        y.iter_mut().zip(x).for_each(|(y, x)| *y = (of(x) / sum) as f32);
+    }
 }
 
 fn transpose(case: &mut Case, [rows, cols]: [usize; 2]) {
     let x = case.input::<f32>("x", [rows, cols]);
     let y = case.output::<f32>("y", [cols, rows]);
     case.launch(move |gpu| {
-        let (function, height, width) = (gpu.function("transpose")?, rows as u32, cols as u32);
-        let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
-        let mut launch = gpu.stream().launch_builder(&function);
-        launch.arg(&x).arg(&mut y).arg(&height).arg(&width);
+        let (height, width) = (rows as u32, cols as u32);
         let config = grid(width.div_ceil(TILE), height.div_ceil(TILE), (TILE, TILE_ROWS, 1));
-        // SAFETY: as in `scale`.
-        unsafe { launch.launch(config) }?;
-        Ok(())
+        launch(gpu, "transpose", x, y, &[height, width], config)
     });
-    case.reference(move |cpu| {
-        let (x, mut y) = (cpu.read(x), cpu.write(y));
-        for (col, column) in y.chunks_exact_mut(rows).enumerate() {
-            column.iter_mut().enumerate().for_each(|(row, y)| *y = x[row * cols + col]);
-        }
-    });
+    case.reference(move |cpu| transpose_of(cpu, x, y, rows, cols));
+}
+
+fn transpose_of(cpu: &Cpu<'_>, x: Input<f32>, y: Output<f32>, rows: usize, cols: usize) {
+    let (x, mut y) = (cpu.read(x), cpu.write(y));
+    for (col, column) in y.chunks_exact_mut(rows).enumerate() {
+        column.iter_mut().enumerate().for_each(|(row, y)| *y = x[row * cols + col]);
+    }
 }
 
 /// Many steps of `y = y * 0.5 + x` from `y = x`; they converge at `2 x`, so more of them change nothing but the time.
 fn slowed(case: &mut Case, [n]: [usize; 1]) {
     let x = case.input::<f32>("x", [n]);
     let y = case.output::<f32>("y", [n]);
-    case.launch(move |gpu| {
-        let (function, count) = (gpu.function("slowed")?, n as u32);
-        let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
-        let mut launch = gpu.stream().launch_builder(&function);
-        launch.arg(&x).arg(&mut y).arg(&count);
-        // SAFETY: as in `scale`.
-        unsafe { launch.launch(grid(count.div_ceil(BLOCK), 1, (BLOCK, 1, 1))) }?;
-        Ok(())
-    });
+    case.launch(move |gpu| launch(gpu, "slowed", x, y, &[n as u32], each(n)));
     case.reference(move |cpu| {
         for (y, x) in cpu.write(y).iter_mut().zip(cpu.read(x)) {
             *y = 2.0 * x;
@@ -254,7 +236,7 @@ fn matmul(case: &mut Case, [m, n, k]: [usize; 3]) {
         let mut launch = gpu.stream().launch_builder(&function);
         launch.arg(&a).arg(&b).arg(&mut c).arg(&rows).arg(&cols).arg(&terms);
         let config = grid(cols.div_ceil(EDGE), rows.div_ceil(EDGE), (EDGE, EDGE, 1));
-        // SAFETY: as in `scale`.
+        // SAFETY: as in `launch`.
         unsafe { launch.launch(config) }?;
         Ok(())
     });

@@ -3,6 +3,8 @@
 use cudarc::driver::{LaunchConfig, PushKernelArg};
 use fsr_host::{Case, Gpu, LaunchError, Values};
 
+use super::launch;
+
 /// Elements of a transposed tile's edge.
 const TILE: usize = 32;
 
@@ -42,13 +44,7 @@ pub fn sum(case: &mut Case, [n]: [usize; 1]) {
     let out = case.in_out_from("out", [1], Values::<f64>::constant(0.0));
     case.launch(move |gpu| {
         let (block, blocks) = (parameter(gpu, "BLOCK")?, parameter(gpu, "BLOCKS")?);
-        let (function, count) = (gpu.function("sum")?, n as u32);
-        let (x, mut out) = (gpu.view(x), gpu.view_mut(out));
-        let mut launch = gpu.stream().launch_builder(&function);
-        launch.arg(&x).arg(&mut out).arg(&count);
-        // SAFETY: as in `saxpy`.
-        unsafe { launch.launch(line(blocks, block)) }?;
-        Ok(())
+        launch(gpu, "sum", x, out, &[n as u32], line(blocks, block))
     });
     case.reference(move |cpu| {
         let x = cpu.read(x);
@@ -62,13 +58,7 @@ pub fn histogram(case: &mut Case, [n]: [usize; 1]) {
     let bins = case.in_out_from("bins", [256], Values::<u32>::constant(0));
     case.launch(move |gpu| {
         let (block, blocks) = (parameter(gpu, "BLOCK")?, parameter(gpu, "BLOCKS")?);
-        let (function, count) = (gpu.function("histogram")?, n as u32);
-        let (x, mut bins) = (gpu.view(x), gpu.view_mut(bins));
-        let mut launch = gpu.stream().launch_builder(&function);
-        launch.arg(&x).arg(&mut bins).arg(&count);
-        // SAFETY: as in `saxpy`.
-        unsafe { launch.launch(line(blocks, block)) }?;
-        Ok(())
+        launch(gpu, "histogram", x, bins, &[n as u32], line(blocks, block))
     });
     case.reference(move |cpu| {
         let mut bins = cpu.write(bins);
@@ -83,23 +73,9 @@ pub fn softmax(case: &mut Case, [rows, cols]: [usize; 2]) {
     let y = case.output::<f32>("y", [rows, cols]);
     case.launch(move |gpu| {
         let block = parameter(gpu, "BLOCK")?;
-        let (function, height, width) = (gpu.function("softmax")?, rows as u32, cols as u32);
-        let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
-        let mut launch = gpu.stream().launch_builder(&function);
-        launch.arg(&x).arg(&mut y).arg(&height).arg(&width);
-        // SAFETY: as in `saxpy`.
-        unsafe { launch.launch(line(height, block)) }?;
-        Ok(())
+        launch(gpu, "softmax", x, y, &[rows as u32, cols as u32], line(rows as u32, block))
     });
-    case.reference(move |cpu| {
-        let (x, mut y) = (cpu.read(x), cpu.write(y));
-        for (x, y) in x.chunks_exact(cols).zip(y.chunks_exact_mut(cols)) {
-            let top = x.iter().fold(f32::NEG_INFINITY, |top, x| top.max(*x));
-            let of = |x: &f32| f64::from(x - top).exp();
-            let sum: f64 = x.iter().map(of).sum();
-            y.iter_mut().zip(x).for_each(|(y, x)| *y = (of(x) / sum) as f32);
-        }
-    });
+    case.reference(move |cpu| super::softmax_of(cpu, x, y, cols));
 }
 
 pub fn row_stats(case: &mut Case, [rows, cols]: [usize; 2]) {
@@ -136,19 +112,8 @@ pub fn transpose(case: &mut Case, [rows, cols]: [usize; 2]) {
     let y = case.output::<f32>("y", [cols, rows]);
     case.launch(move |gpu| {
         let block = parameter(gpu, "BLOCK")?;
-        let (function, height, width) = (gpu.function("transpose")?, rows as u32, cols as u32);
-        let (x, mut y) = (gpu.view(x), gpu.view_mut(y));
-        let mut launch = gpu.stream().launch_builder(&function);
-        launch.arg(&x).arg(&mut y).arg(&height).arg(&width);
         let tiles = (rows.div_ceil(TILE) * cols.div_ceil(TILE)) as u32;
-        // SAFETY: as in `saxpy`.
-        unsafe { launch.launch(line(tiles, block)) }?;
-        Ok(())
+        launch(gpu, "transpose", x, y, &[rows as u32, cols as u32], line(tiles, block))
     });
-    case.reference(move |cpu| {
-        let (x, mut y) = (cpu.read(x), cpu.write(y));
-        for (col, column) in y.chunks_exact_mut(rows).enumerate() {
-            column.iter_mut().enumerate().for_each(|(row, y)| *y = x[row * cols + col]);
-        }
-    });
+    case.reference(move |cpu| super::transpose_of(cpu, x, y, rows, cols));
 }

@@ -8,7 +8,35 @@ use crate::program::decode::{Mods, operands};
 use crate::program::inst::{Class, NONE};
 use crate::program::{Decoded, Refusal, invalid};
 
+/// Operands of a comparison whose result may be combined with a predicate.
+struct Combined<'m, 'a> {
+    d: &'m Operand<'a>,
+    a: &'m Operand<'a>,
+    b: &'m Operand<'a>,
+    /// The predicate's register; any where none is combined.
+    c: u32,
+    /// Combined by nothing, `and`, `or` or `xor`, and in bit 2 whether the predicate is negated.
+    how: u32,
+}
+
 impl<'m, 'a> KernelBuilder<'m, 'a> {
+    fn combined(&mut self, i: &'m Instruction<'a>, combine: Option<&str>) -> Decoded<Combined<'m, 'a>> {
+        let how = match combine {
+            None => 0,
+            Some("and") => 1,
+            Some("or") => 2,
+            Some(_) => 3,
+        };
+        match (i.operands.as_slice(), combine) {
+            ([d, a, b], None) => Ok(Combined { d, a, b, c: 0, how }),
+            ([d, a, b, c], Some(_)) => {
+                let (c, negated) = self.pred(c)?;
+                Ok(Combined { d, a, b, c, how: how | u32::from(negated) << 2 })
+            }
+            _ => invalid("wrong number of operands"),
+        }
+    }
+
     pub(super) fn selp(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
         let mut mods = Mods::new(i);
         let ty = mods.ty()?;
@@ -47,28 +75,14 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         let ftz = mods.flag("ftz");
         let ty = mods.ty()?;
         mods.finish()?;
-        let (d, a, b, third) = match (i.operands.as_slice(), combine.is_some()) {
-            ([d, a, b], false) => (d, a, b, None),
-            ([d, a, b, c], true) => (d, a, b, Some(c)),
-            _ => return invalid("wrong number of operands"),
-        };
+        let Combined { d, a, b, c, how } = self.combined(i, combine)?;
         let (d, q) = match d {
             Operand::Name(d) => (self.dst_pred(d)?, NONE),
             Operand::Pair(d, q) => (self.dst_pred(d)?, self.dst_pred(q)?),
             _ => return invalid("expected a destination predicate"),
         };
-        let (c, negated) = match third {
-            Some(third) => self.pred(third)?,
-            None => (0, false),
-        };
-        let combine = match combine {
-            None => 0,
-            Some("and") => 1,
-            Some("or") => 2,
-            Some(_) => 3,
-        };
         let (a, b) = (self.src(a, ty)?, self.src(b, ty)?);
-        let mut aux = combine | u32::from(negated) << 2;
+        let mut aux = how;
         let signed = ty.is_signed();
         use compare::*;
         let op = match (ty, name.as_str()) {
@@ -144,25 +158,10 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         if (kind == 0) && matches!(to, T::U16 | T::S16) {
             return Err(Refusal::Unsupported);
         }
-        let (d, a, b, third) = match (i.operands.as_slice(), combine.is_some()) {
-            ([d, a, b], false) => (d, a, b, None),
-            ([d, a, b, c], true) => (d, a, b, Some(c)),
-            _ => return invalid("wrong number of operands"),
-        };
-        let (c, negated) = match third {
-            Some(third) => self.pred(third)?,
-            None => (0, false),
-        };
-        let combine = match combine {
-            None => 0,
-            Some("and") => 1,
-            Some("or") => 2,
-            Some(_) => 3,
-        };
+        let Combined { d, a, b, c, how } = self.combined(i, combine)?;
         let (a, b) = (self.src(a, from)?, self.src(b, from)?);
         let d = self.dst(d, to)?;
-        let aux =
-            combine | u32::from(negated) << 2 | (operand as u32) << 4 | u32::from(ftz) << 8 | kind << 12;
+        let aux = how | (operand as u32) << 4 | u32::from(ftz) << 8 | kind << 12;
         self.lane(compare::SET_ANY, Class::Compare, |n| {
             (n.d, n.a, n.b, n.c, n.aux, n.imm) = (d, a, b, c, aux, test);
         });
