@@ -1,6 +1,5 @@
 //! `cargo fsr check`: does every stored kernel fit its spec, and reach others? Offline, without a compiler or a GPU.
 
-use fsr_build::store;
 use serde::Serialize;
 
 use super::args::Check;
@@ -9,7 +8,7 @@ use super::shell::count;
 use super::{CommandError, Shell, here};
 use crate::entry::is_modelled;
 use crate::exit::Exit;
-use crate::project::{EntryState, Finding, Kind, Project, ProjectError, Shipping};
+use crate::project::{EntryState, Finding, Kind, Project, Shipping};
 
 /// One entry, as `--message-format json` prints it.
 #[derive(Serialize)]
@@ -67,10 +66,7 @@ pub fn run(args: Check, shell: &Shell) -> Result<Exit, CommandError> {
     // Who asks about one kernel does not ask about what is left of others.
     if args.kernels.is_empty() {
         for package in &project.packages {
-            let orphans = package
-                .orphans()
-                .map_err(|source| ProjectError::Io { path: package.spec.root.join(store::FOLDER), source })?;
-            for orphan in orphans {
+            for orphan in package.orphans()? {
                 let subject = Subject {
                     package: &package.spec.package,
                     kernel: &orphan.kernel,

@@ -88,7 +88,7 @@ impl From<UnknownDevice> for CommandError {
 impl From<SearchError> for CommandError {
     fn from(error: SearchError) -> Self {
         let help = match &error {
-            SearchError::Baseline { what, .. } if what.contains("differs") => Some(
+            SearchError::Baseline { differs: true, .. } => Some(
                 "mend the baseline or the reference. Where both are right and f32 is no more exact than this, the \
                  reference tells how large the summed terms were, with `scale_at_least`, or the spec states a `tolerance`",
             ),

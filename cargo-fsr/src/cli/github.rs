@@ -82,8 +82,8 @@ mod tests {
 
     #[test]
     fn files_are_told_from_the_root_of_the_checkout() {
-        let root = Path::new("/home/runner/work/ops");
+        let root = Path::new("checkout");
         assert_eq!(within(&root.join("fsr/a.toml"), root), Path::new("fsr/a.toml"));
-        assert_eq!(within(Path::new("/elsewhere/a"), root), Path::new("/elsewhere/a"));
+        assert_eq!(within(Path::new("elsewhere/a"), root), Path::new("elsewhere/a"));
     }
 }

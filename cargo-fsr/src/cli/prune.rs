@@ -1,6 +1,5 @@
 //! `cargo fsr prune`: removes entries that no spec of the selected packages asks for. Nothing else is touched.
 
-use fsr_build::store;
 use serde::Serialize;
 
 use super::args::Prune;
@@ -8,7 +7,7 @@ use super::shell::count;
 use super::{CommandError, Shell, here};
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::project::{Project, ProjectError};
+use crate::project::Project;
 use crate::state::ProjectState;
 
 /// One entry, as `--message-format json` prints it.
@@ -28,10 +27,7 @@ pub fn run(args: Prune, shell: &Shell) -> Result<Exit, CommandError> {
     let mut found = 0;
     for package in &project.packages {
         let name = package.spec.package.as_str();
-        let orphans = package
-            .orphans()
-            .map_err(|source| ProjectError::Io { path: package.spec.root.join(store::FOLDER), source })?;
-        for orphan in orphans {
+        for orphan in package.orphans()? {
             found += 1;
             let cause = orphan.finding(package).cause;
             let subject = format!("{name} {} {}: {cause}", orphan.kernel, orphan.arch);

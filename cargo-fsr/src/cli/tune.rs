@@ -144,6 +144,7 @@ impl Tuning<'_> {
             self.shell.status("Tuning", format_args!("{} of {}", kernel.name, package.spec.package));
             match self.kernel(package, kernel, anew) {
                 Ok(Tuned::Stored) => stored += 1,
+                Ok(Tuned::Shown) => {}
                 Ok(Tuned::Incomplete) => exit = worse(exit, Exit::Unsatisfied),
                 Ok(Tuned::Awaiting(mut prompts)) => {
                     awaited.append(&mut prompts);

@@ -28,6 +28,8 @@ pub use host::{HostJudge, SetSeed};
 pub use lock::DeviceLock;
 pub use options::{Deadlines, Extent, HostJudgeOptions, Notice, Sampling};
 pub use process::{HostProgram, library_path};
+#[cfg(test)]
+pub(crate) use ratio::fixture as timings;
 pub use ratio::{Ratio, Separation};
 pub use screen::Screened;
 pub use target::{BuiltTarget, HostTarget, TargetKind};

@@ -92,27 +92,35 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     (values.map(f64::ln).sum::<f64>() / count).exp()
 }
 
+/// Times for tests.
 #[cfg(test)]
-mod tests {
-    use super::*;
+pub mod fixture {
+    use super::super::statistics::Quartiles;
+    use super::{CaseTiming, Timing};
 
-    fn timing(samples: &[f64]) -> Timing {
-        let case = CaseTiming {
-            case: "n=7".to_owned(),
-            median: samples[samples.len() / 2],
-            q1: samples[samples.len() / 4],
-            q3: samples[samples.len() * 3 / 4],
-            samples: samples.to_vec(),
-            floor: 0.0,
-            work_bytes: 0,
-        };
-        Timing { cases: vec![case], modelled: false }
+    /// Of cases with these samples.
+    pub fn timing(cases: &[&[f64]]) -> Timing {
+        let cases = cases.iter().enumerate().map(|(index, samples)| {
+            let Quartiles { q1, median, q3 } = Quartiles::of(samples).expect("a sample");
+            let (case, samples) = (format!("case {index}"), samples.to_vec());
+            CaseTiming { case, median, q1, q3, samples, floor: 0.0, work_bytes: 0 }
+        });
+        Timing { cases: cases.collect(), modelled: false }
     }
 
+    /// Samples that are evenly spread around a middle.
+    pub fn around(middle: f64, spread: f64) -> Vec<f64> {
+        (0..20).map(|step| middle + spread * (f64::from(step) / 19.0 - 0.5)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixture::timing;
+    use super::*;
+
     fn around(middle: f64, spread: f64) -> Timing {
-        let samples: Vec<f64> =
-            (0..20).map(|step| middle + spread * (f64::from(step) / 19.0 - 0.5)).collect();
-        timing(&samples)
+        timing(&[&fixture::around(middle, spread)])
     }
 
     #[test]
@@ -135,7 +143,7 @@ mod tests {
     #[test]
     fn other_cases_do_not_compare() {
         let mut other = around(1.0, 0.0);
-        other.cases[0].case = "n=8".to_owned();
+        other.cases[0].case = "another".to_owned();
         assert_eq!(Ratio::of(&other, &around(1.0, 0.0)), None);
     }
 
@@ -146,10 +154,7 @@ mod tests {
         let mut random = rand::rngs::StdRng::seed_from_u64(3);
         let mut jitter = || -> Timing {
             let samples: Vec<f64> = (0..20).map(|_| 100.0 * (1.0 + random.random::<f64>().powi(4))).collect();
-            let median = super::super::statistics::Quartiles::of(&samples).unwrap().median;
-            let mut timing = timing(&samples);
-            timing.cases[0].median = median;
-            timing
+            timing(&[&samples])
         };
         let told = (0..2000)
             .filter(|_| Ratio::of(&jitter(), &jitter()).unwrap().separation() != Separation::None)

@@ -3,14 +3,13 @@
 //! Owns the words, their kinds, the commands that mend them and the place to look at. Changes nothing.
 
 use std::collections::BTreeSet;
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fsr_build::key::Part;
 use fsr_build::spec::Arch;
 use fsr_build::store::{self, EntryPaths, ManifestError, ReadError, Status};
 
-use super::{EntryState, Package, Shipping, Standing};
+use super::{EntryState, Package, ProjectError, Shipping, Standing};
 
 /// What has to be done about a finding. Exit codes follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,7 +101,7 @@ fn place(state: &EntryState<'_>) -> (PathBuf, Option<usize>) {
 }
 
 /// The line on which `Cargo.toml` declares a kernel, as people write it; none where it is written otherwise.
-fn line_of(manifest: &PathBuf, kernel: &str) -> Option<usize> {
+fn line_of(manifest: &Path, kernel: &str) -> Option<usize> {
     let text = std::fs::read_to_string(manifest).ok()?;
     let header = format!("[package.metadata.fsr.kernels.{kernel}]");
     text.lines().position(|line| line.trim_start().starts_with(&header)).map(|at| at + 1)
@@ -144,12 +143,14 @@ impl Package {
     ///
     /// # Errors
     /// When the store is there and cannot be listed.
-    pub fn orphans(&self) -> io::Result<Vec<Orphan>> {
+    pub fn orphans(&self) -> Result<Vec<Orphan>, ProjectError> {
         let wanted: BTreeSet<Arch> = self.spec.archs.iter().copied().collect();
         let folder = |kernel: &str| self.spec.root.join(store::FOLDER).join(kernel);
         let real = |kernel: &String| folder(kernel).canonicalize().ok();
         let kept: BTreeSet<PathBuf> = self.spec.kernels.keys().filter_map(real).collect();
-        let stored = store::list(&self.spec.root)?.into_iter();
+        let stored = store::list(&self.spec.root)
+            .map_err(|source| ProjectError::Io { path: self.spec.root.join(store::FOLDER), source })?
+            .into_iter();
         let orphans = stored.filter_map(|(kernel, arch)| {
             let known_kernel = self.spec.kernels.contains_key(&kernel);
             // A link, or a name that differs in case where that makes no difference: what lies there is somebody's.

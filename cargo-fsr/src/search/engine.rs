@@ -167,14 +167,18 @@ impl Engine<'_> {
         if let Some(file) = &self.field.effects.brief.baseline {
             let entrant = self.entrant(Origin::Baseline, &file.text)?;
             self.field.try_all(vec![entrant])?;
-            let broken = |(what, evidence): (String, String)| {
-                Halt::from(SearchError::Baseline { path: file.path.clone(), what, evidence })
-            };
             let fate = self.field.attempts.get(Origin::Baseline).map(|attempt| &attempt.fate);
+            let broken = |(what, evidence): (String, String), differs| {
+                Halt::from(SearchError::Baseline { path: file.path.clone(), what, evidence, differs })
+            };
             match fate {
                 Some(Fate::Valid(_)) => {}
-                Some(fate) => return Err(broken(in_words(fate))),
-                None => return Err(broken(("was not tried".to_owned(), String::new()))),
+                Some(fate) => {
+                    let mismatch = |failure: &Failure| failure.kind == FailureKind::Mismatch;
+                    let differs = matches!(fate, Fate::Failed(failure) if mismatch(failure));
+                    return Err(broken(in_words(fate), differs));
+                }
+                None => return Err(broken(("was not tried".to_owned(), String::new()), false)),
             }
         }
         let entrants: Vec<Entrant> = (1..)

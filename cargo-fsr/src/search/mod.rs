@@ -225,6 +225,8 @@ pub enum SearchError {
         what: String,
         /// The log or the evidence.
         evidence: String,
+        /// It computes something else than the reference.
+        differs: bool,
     },
     /// The host launch code declares no case to be timed.
     #[error("the host launch code declares no timed case; time at least one problem size")]

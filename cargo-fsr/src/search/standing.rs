@@ -18,28 +18,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::judge::CaseTiming;
-
-    fn timing(cases: &[&[f64]]) -> Timing {
-        let cases = cases
-            .iter()
-            .enumerate()
-            .map(|(index, samples)| CaseTiming {
-                case: format!("case {index}"),
-                median: samples[samples.len() / 2],
-                q1: samples[samples.len() / 4],
-                q3: samples[samples.len() * 3 / 4],
-                samples: samples.to_vec(),
-                floor: 0.0,
-                work_bytes: 0,
-            })
-            .collect();
-        Timing { cases, modelled: false }
-    }
-
-    fn around(middle: f64, spread: f64) -> Vec<f64> {
-        (0..20).map(|step| middle + spread * (f64::from(step) / 19.0 - 0.5)).collect()
-    }
+    use crate::judge::timings::{around, timing};
 
     #[test]
     fn a_clear_gain_beats_and_a_gain_within_noise_does_not() {

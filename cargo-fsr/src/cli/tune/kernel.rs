@@ -37,12 +37,24 @@ pub enum Tuned {
     Interrupted,
     /// The model failed; the best so far is stored.
     ModelFailed,
+    /// Nobody was asked: it was shown what would be.
+    Shown,
 }
 
 /// What compiles and executes: the machine, or a recording.
 pub(super) enum Rig {
     Machine { compiler: Arc<NvrtcCompiler>, judge: Box<dyn Judge> },
-    Recorded(RecordedOnly),
+    Recorded { compiler: RecordedOnly, judge: RecordedOnly },
+}
+
+impl Rig {
+    /// What a search works with.
+    pub(super) fn parts(&mut self) -> (&dyn Compiler, &mut dyn Judge) {
+        match self {
+            Self::Machine { compiler, judge } => (&**compiler, judge.as_mut()),
+            Self::Recorded { compiler, judge } => (compiler, judge),
+        }
+    }
 }
 
 impl Tuning<'_> {
@@ -97,14 +109,7 @@ impl Tuning<'_> {
             previous.push(source);
         }
         let watch = Watch::new(self.shell.clone(), &kernel.name, self.args.verdicts);
-        let mut recorded;
-        let (compiler, judge): (&dyn Compiler, &mut dyn Judge) = match &mut rig {
-            Rig::Machine { compiler, judge } => (&**compiler, judge.as_mut()),
-            Rig::Recorded(only) => {
-                recorded = *only;
-                (only, &mut recorded)
-            }
-        };
+        let (compiler, judge) = rig.parts();
         let searched = Search {
             brief: &brief,
             settings: &settings,
@@ -351,7 +356,8 @@ impl Tuning<'_> {
         if self.args.verdicts {
             let recorded = recording.and_then(journal::header);
             let arch = recorded_for(package, kernel, recorded)?;
-            return Ok((Rig::Recorded(RecordedOnly { cuda: version }), arch));
+            let recorded = RecordedOnly { cuda: version };
+            return Ok((Rig::Recorded { compiler: recorded, judge: recorded }, arch));
         }
         // A host target that cargo cannot find is worth saying before a compiler is fetched.
         let _: HostSource = self.project.host_source(package, kernel)?;

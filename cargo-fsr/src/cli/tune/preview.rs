@@ -19,9 +19,7 @@ use crate::budget::{Budget, Purse};
 use crate::cli::shell::count;
 use crate::cli::watch::Watch;
 use crate::cli::{CommandError, rig};
-use crate::compile::Compiler;
 use crate::journal::MemoryJournal;
-use crate::judge::Judge;
 use crate::model::{Answer, Model, ModelError, Prompt, Witness, tokens};
 use crate::project::Package;
 use crate::search::{Cast, RunFacts, Search, Templates};
@@ -59,14 +57,7 @@ impl Tuning<'_> {
         let settings = run::settings(self.args, package, None);
         let nobody = Nobody::default();
         let watch = Watch::new(self.shell.clone(), &kernel.name, false);
-        let mut recorded;
-        let (compiler, judge): (&dyn Compiler, &mut dyn Judge) = match rig {
-            Rig::Machine { compiler, judge } => (&**compiler, judge.as_mut()),
-            Rig::Recorded(only) => {
-                recorded = *only;
-                (only, &mut recorded)
-            }
-        };
+        let (compiler, judge) = rig.parts();
         Search {
             brief: &brief,
             settings: &settings,
@@ -92,7 +83,7 @@ impl Tuning<'_> {
         prompts.sort_by_key(|prompt| prompt.position.slot);
         self.show(kernel, &prompts, models);
         self.bound(&settings, &prompts, models);
-        Ok(Tuned::Stored)
+        Ok(Tuned::Shown)
     }
 
     fn show(&self, kernel: &KernelSpec, prompts: &[Prompt], models: &Models) {
