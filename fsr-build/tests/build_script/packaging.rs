@@ -20,7 +20,9 @@ fn vendored(folder: &Path) -> PathBuf {
     run(cargo().args(package).arg(&packaged).args(quiet).current_dir(here()));
     unpack(&packaged.join("package").join(format!("fsr-build-{}.crate", env!("CARGO_PKG_VERSION"))), &vendor);
 
-    let metadata = run(cargo().args(["metadata", "--format-version", "1"]).args(quiet).current_dir(here()));
+    // Not offline: it names packages for other platforms too, which a build of this workspace never fetches.
+    let metadata = ["metadata", "--format-version", "1", "--quiet", "--locked"];
+    let metadata = run(cargo().args(metadata).current_dir(here()));
     let metadata: Value = serde_json::from_str(&metadata).unwrap();
     let (packages, nodes) = (by_id(&metadata["packages"]), by_id(&metadata["resolve"]["nodes"]));
     // With every optional one: cargo looks at those too before it decides.
