@@ -175,10 +175,13 @@ impl<T: Element> Values<T> {
     fn resolved(&self, seed: u64, buffer: usize) -> Kind<T> {
         match &self.0 {
             Kind::Mix => mixed::<T>(seed, buffer),
-            // The remainder is spread over the sets of a case, and may still be needed by the choice.
+            // The remainder is spread over the sets of a case, and may still be needed by the choice; of the quotient
+            // the choice gets what was not used here, or one choice would always go with one sign.
             Kind::AnyOf(choices) => {
-                let choice = (seed / MIXED_DISTRIBUTIONS) % choices.len() as u64;
-                choices[choice as usize].resolved(seed, buffer)
+                let (rest, remainder) = (seed / MIXED_DISTRIBUTIONS, seed % MIXED_DISTRIBUTIONS);
+                let count = choices.len() as u64;
+                let rest_of_choice = rest / count * MIXED_DISTRIBUTIONS + remainder;
+                choices[(rest % count) as usize].resolved(rest_of_choice, buffer)
             }
             other => other.clone(),
         }
@@ -463,6 +466,16 @@ mod tests {
             sets.filter(|set| all_negative(set * MIXED_DISTRIBUTIONS + 3)).count()
         };
         assert_eq!(of(0..10), 5);
+    }
+
+    #[test]
+    fn a_mix_among_several_values_has_either_sign_too() {
+        let either = Values::<f32>::any_of([Values::mix(), Values::constant(0.0)]);
+        let larges = (0..64).map(|set| made(either.clone(), 1000, set * MIXED_DISTRIBUTIONS + 3));
+        let larges: Vec<Vec<f32>> =
+            larges.filter(|values| values.iter().any(|value| *value != 0.0)).collect();
+        let negative = larges.iter().filter(|values| values.iter().all(|value| *value < 0.0)).count();
+        assert_eq!((larges.len(), negative), (32, 16));
     }
 
     #[test]
