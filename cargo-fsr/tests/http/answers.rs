@@ -134,7 +134,15 @@ fn a_parameter_that_is_refused_is_left_out_from_then_on() {
     let model = model(settings);
     assert_eq!(ask(&model).unwrap().text, "good");
     assert_eq!(server.asked(), 3);
-    assert_eq!(ask(&model).unwrap().text, "good");
+    let answer = ask(&model).unwrap();
+    assert_eq!(answer.text, "good");
+    assert_eq!(
+        answer.notes,
+        [
+            "asked without `max_completion_tokens`, which the endpoint does not take",
+            "asked without `temperature`, which the endpoint does not take"
+        ]
+    );
     let last = server.requests.lock().unwrap()[3].clone();
     assert!(!last.contains("temperature") && last.contains("\"max_tokens\":32768"), "{last}");
 }
@@ -177,6 +185,7 @@ fn every_request_is_told_and_so_is_what_it_cost() {
     let server = Raw::new(vec![
         response("503 Unavailable", "", ""),
         vec![stream_head(), chat("half")],
+        vec![],
         stream(&[usage]),
     ]);
     let told = Told::default();
@@ -187,8 +196,11 @@ fn every_request_is_told_and_so_is_what_it_cost() {
     waits: the endpoint answered with status 503
     request 4 Some(32768)
     received 4
-    spent about 4+2 (0 cached), failed
+    spent about 4+32768 (0 cached), failed
     waits: the answer was cut off
+    request 4 Some(32768)
+    spent about 4+32768 (0 cached), failed
+    waits: the connection failed: connection closed before message completed
     request 4 Some(32768)
     received 4
     spent 12+5 (0 cached)

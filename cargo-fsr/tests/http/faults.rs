@@ -1,7 +1,7 @@
 //! Every fault: whether it is asked again, and what is said in the end.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cargo_fsr::model::http::{Dialect, HttpSettings, Network};
@@ -35,6 +35,9 @@ fn what_may_pass_is_asked_again() {
     ] {
         assert_eq!(then_good(response(status, "", "{}")), (2, Ok("good".to_owned())), "{status}");
     }
+    // Limits of rate that point to where more can be bought.
+    let limited = r#"{"error":{"message":"Rate limit reached. Add a payment method: platform.openai.com/account/billing","code":"rate_limit_exceeded"}}"#;
+    assert_eq!(then_good(response("429 Too Many Requests", "", limited)), (2, Ok("good".to_owned())));
     let broken = [
         ("a connection that is closed at once", vec![]),
         ("a cut stream", vec![stream_head(), chat("half")]),
@@ -87,6 +90,31 @@ fn what_cannot_pass_is_final_at_once_and_says_where_to_look() {
 }
 
 #[test]
+fn a_refusal_of_something_else_drops_no_parameter() {
+    for words in [
+        "the model could not be restored; store is full",
+        "this temperature-controlled server has no GPU",
+        "limits: max_completion_tokens_per_day",
+    ] {
+        let mut settings = settings(Dialect::Responses, "http://localhost");
+        settings.temperature = Some(0.5);
+        for dialect in [Dialect::Chat, Dialect::Responses, Dialect::Messages] {
+            let error = serde_json::json!({ "error": { "message": words } }).to_string();
+            let server = Raw::new(vec![response("400 Bad Request", "", &error), chat_stream("good")]);
+            let settings =
+                HttpSettings { dialect, base_url: server.url.parse().unwrap(), ..settings.clone() };
+            assert!(fault(&model(settings)).contains(words));
+            assert_eq!(server.asked(), 1, "{words}");
+        }
+    }
+    // No answer without a limit: what may be spent is reckoned with it.
+    let error = r#"{"error":{"message":"unknown field","param":"max_tokens"}}"#;
+    let server = Raw::new(vec![response("400 Bad Request", "", error)]);
+    assert!(fault(&model(settings(Dialect::Messages, &server.url))).contains("status 400: unknown field"));
+    assert_eq!(server.asked(), 1);
+}
+
+#[test]
 fn in_the_end_it_gives_up() {
     let server = Raw::new(vec![response("503 Unavailable", "", "down for repairs")]);
     insta::assert_snapshot!(fault(&chat_model(&server)),
@@ -100,6 +128,9 @@ fn a_pause_that_is_asked_for_is_kept_or_too_long() {
     let (asked, result) = then_good(response("429 Too Many", "retry-after: 3600\r\n", "slow down"));
     assert_eq!(asked, 1);
     assert!(result.unwrap_err().contains("status 429: slow down; it was asked as often"));
+    // Longer than clocks go.
+    let (asked, result) = then_good(response("429 Too Many", "retry-after: 1e19\r\n", "slow down"));
+    assert_eq!((asked, result.is_err()), (1, true));
     let start = std::time::Instant::now();
     let (asked, result) = then_good(response("429 Too Many", "retry-after-ms: 300\r\n", ""));
     assert_eq!((asked, result), (2, Ok("good".to_owned())));
@@ -122,22 +153,28 @@ fn a_redirect_to_another_host_is_refused_and_the_key_stays() {
 
 #[test]
 fn silence_is_noticed_and_a_slow_answer_is_not_silence() {
-    let settings = |server: &Raw| {
+    let settings = |server: &Raw, stall| {
         let mut settings = settings(Dialect::Chat, &server.url);
-        settings.patience.stall = Duration::from_secs(1);
+        settings.patience.stall = Duration::from_secs(stall);
         settings
     };
     for script in
         [vec![Act::Hang], vec![stream_head(), Act::Hang], vec![stream_head(), chat("half"), Act::Hang]]
     {
         let server = Raw::new(vec![script, chat_stream("good")]);
-        assert_eq!(ask(&model(settings(&server))).unwrap().text, "good");
-        assert_eq!(server.asked(), 2);
+        assert_eq!(ask(&model(settings(&server, 1))).unwrap().text, "good");
+        assert!(server.asked() >= 2);
     }
-    let drip = (0..8).flat_map(|_| [chat("."), Act::Wait(Duration::from_millis(250))]);
+    // A whole answer is not thrown away, though nothing closes it.
+    let whole = Act::Say(
+        "data: {\"choices\":[{\"delta\":{\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}\n\n".to_owned(),
+    );
+    let server = Raw::new(vec![vec![stream_head(), whole, Act::Hang], chat_stream("again")]);
+    assert_eq!(ask(&model(settings(&server, 1))).unwrap().text, "whole");
+    let drip = (0..8).flat_map(|_| [chat("."), Act::Wait(Duration::from_millis(500))]);
     let script = std::iter::once(stream_head()).chain(drip).chain([chat_end()]).collect();
     let server = Raw::new(vec![script]);
-    assert_eq!(ask(&model(settings(&server))).unwrap().text, "........");
+    assert_eq!(ask(&model(settings(&server, 3))).unwrap().text, "........");
 }
 
 #[test]
@@ -202,16 +239,23 @@ fn an_interrupt_ends_the_wait() {
 
 #[test]
 fn no_more_requests_at_once_than_a_host_shall_have() {
-    let pause = || vec![Act::Wait(Duration::from_millis(100)), stream_head(), chat("good"), chat_end()];
-    let server = Raw::new(vec![pause()]);
+    let open = Arc::new(AtomicBool::new(false));
+    let server = Raw::new(vec![vec![Act::Until(open.clone()), stream_head(), chat("good"), chat_end()]]);
     let mut settings = settings(Dialect::Chat, &server.url);
     settings.concurrency = 2;
     let model = model(settings);
-    let start = std::time::Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| assert_eq!(ask(&model).unwrap().text, "good"));
         }
+        while server.asked() < 2 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // Time for a third one, were it let through.
+        std::thread::sleep(Duration::from_millis(200));
+        let asked = server.asked();
+        open.store(true, Ordering::Relaxed);
+        assert_eq!(asked, 2);
     });
-    assert!(start.elapsed() >= Duration::from_millis(300), "six requests, two at once, 100 ms each");
+    assert_eq!(server.asked(), 6);
 }

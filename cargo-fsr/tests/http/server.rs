@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -15,6 +16,8 @@ pub enum Act {
     Wait(Duration),
     /// Says nothing for as long as the other side listens.
     Hang,
+    /// Says nothing until this is set.
+    Until(Arc<AtomicBool>),
 }
 
 /// Serves one script a connection; the last one for all that follow.
@@ -56,6 +59,11 @@ fn serve(mut stream: TcpStream, script: &[Act], kept: &Mutex<Vec<String>>) {
                 }
             }
             Act::Wait(time) => thread::sleep(*time),
+            Act::Until(set) => {
+                while !set.load(Ordering::Relaxed) {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
             Act::Hang => {
                 let _ = stream.read_to_end(&mut Vec::new());
             }

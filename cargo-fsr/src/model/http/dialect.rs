@@ -51,13 +51,12 @@ impl Dialect {
         }
     }
 
-    /// Parameters that a request can do without.
+    /// Parameters that a request can do without. A limit of the answer is always sent, under one name or another: what
+    /// may be spent is reckoned with it.
     pub(super) fn optional(self) -> &'static [&'static str] {
         match self {
-            Self::Chat => {
-                &["temperature", "stream_options", "reasoning_effort", "max_completion_tokens", "max_tokens"]
-            }
-            Self::Responses => &["temperature", "reasoning", "max_output_tokens", "store"],
+            Self::Chat => &["temperature", "stream_options", "reasoning_effort", "max_completion_tokens"],
+            Self::Responses => &["temperature", "reasoning", "store"],
             Self::Messages => &["temperature", "output_config"],
         }
     }

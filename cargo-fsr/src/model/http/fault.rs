@@ -188,12 +188,10 @@ pub(super) fn of_status(
         None => "a request without a key: name its variable by `key-env`".to_owned(),
     };
     let number = status.as_u16();
-    let has_no_quota = ["insufficient_quota", "billing", "credit balance"]
-        .iter()
-        .any(|sign| text.to_ascii_lowercase().contains(sign));
     match number {
-        402 => Trouble::Final(HttpFault::Quota { key, status: number, detail }),
-        429 | 400 | 403 if has_no_quota => Trouble::Final(HttpFault::Quota { key, status: number, detail }),
+        400 | 402 | 403 | 429 if has_no_quota(number, &error, text) => {
+            Trouble::Final(HttpFault::Quota { key, status: number, detail })
+        }
         401 | 403 => Trouble::Final(HttpFault::Auth { key, status: number, detail }),
         404 => Trouble::Final(HttpFault::NotFound { model: settings.model.clone(), detail }),
         400 | 422 => match refused_parameter(settings, &error, &words, body) {
@@ -209,6 +207,20 @@ pub(super) fn of_status(
     }
 }
 
+/// Whether the account is empty, which no wait mends.
+fn has_no_quota(status: u16, error: &Value, text: &str) -> bool {
+    let is = |path, word| error.pointer(path).and_then(Value::as_str) == Some(word);
+    match status {
+        402 => true,
+        // By its code alone: ordinary limits of rate point to pages about billing too.
+        429 => is("/error/code", "insufficient_quota") || is("/error/type", "insufficient_quota"),
+        _ => {
+            let text = text.to_ascii_lowercase();
+            ["insufficient_quota", "billing", "credit balance"].iter().any(|sign| text.contains(sign))
+        }
+    }
+}
+
 /// The optional parameter that a refusal is about, if the request carried it.
 fn refused_parameter(settings: &HttpSettings, error: &Value, words: &str, body: &Value) -> Option<String> {
     let named = error.pointer("/error/param").and_then(Value::as_str);
@@ -219,10 +231,23 @@ fn refused_parameter(settings: &HttpSettings, error: &Value, words: &str, body: 
         optional.iter().filter(present).find(|name| **name == first)
     });
     // Several may be told in one sentence; the longest name that occurs is the one that is meant.
-    let mentioned = || {
-        optional.iter().filter(present).filter(|name| words.contains(**name)).max_by_key(|name| name.len())
-    };
+    let mentioned =
+        || optional.iter().filter(present).filter(|name| mentions(words, name)).max_by_key(|name| name.len());
     by_name.or_else(mentioned).map(|name| (*name).to_owned())
+}
+
+/// Whether a text names a parameter: as a word, and where that is a word of English too, in quotes.
+fn mentions(text: &str, name: &str) -> bool {
+    let is_name = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
+    let is_quote = |sign: char| matches!(sign, '"' | '\'' | '`');
+    text.match_indices(name).any(|(at, _)| {
+        let (before, after) = (text[..at].chars().next_back(), text[at + name.len()..].chars().next());
+        if name.contains('_') {
+            !before.is_some_and(is_name) && !after.is_some_and(is_name)
+        } else {
+            before.is_some_and(is_quote) && before == after
+        }
+    })
 }
 
 /// What an error's JSON says: OpenAI's and Anthropic's form, and those of a few servers.

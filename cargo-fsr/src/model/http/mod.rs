@@ -34,6 +34,8 @@ use sse::Events;
 const POLL: Duration = Duration::from_millis(50);
 /// Bytes of an error's body that are looked at.
 const ERROR_BODY: usize = 64 * 1024;
+/// Longer than any search: what a clock can still add to now.
+const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 86400);
 
 /// Asks an endpoint.
 #[derive(Debug)]
@@ -78,25 +80,26 @@ impl HttpModel {
     async fn answer_in_time(&self, prompt: &str, witness: &dyn Witness) -> Result<Reply, ModelError> {
         let patience = &self.settings.patience;
         let failed = |fault: HttpFault| ModelError::Http { model: self.name.clone(), fault };
-        let input = tokens(prompt.len());
+        let request = Request { input: tokens(prompt.len()), output: Some(self.settings.max_output_tokens) };
         let mut waits = patience.waits();
         let mut deadline = None;
         loop {
             let permit = self.line.acquire().await.map_err(|_| ModelError::Interrupted)?;
-            witness.request(Request { input, output: Some(self.settings.max_output_tokens) })?;
+            witness.request(request)?;
             // Standing in line is not the endpoint's fault.
             let patient = patience.deadline.min(witness.time_left().unwrap_or(Duration::MAX));
-            let deadline = *deadline.get_or_insert_with(|| Instant::now() + patient);
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + patient.min(FOR_EVER));
             let mut reply = Reply::default();
             let result = match timeout_at(deadline, self.exchange(prompt, witness, &mut reply)).await {
                 Ok(result) => result,
+                Err(_) if reply.ended => Ok(()),
                 Err(_) => {
                     let seconds = patience.deadline.as_secs();
                     Err(Trouble::Final(HttpFault::Deadline { seconds }))
                 }
             };
             drop(permit);
-            witness.settle(reply.spent(input, result.is_err()));
+            witness.settle(reply.spent(request, result.is_err()));
             let (fault, after) = match result {
                 Ok(()) => return Ok(reply),
                 Err(Trouble::Final(fault)) => return Err(failed(fault)),
@@ -107,8 +110,12 @@ impl HttpModel {
                 Err(Trouble::Again { fault, after }) => (fault, after),
             };
             // At least as long as was asked for, and not all at once.
-            let wait = waits.next().map(|wait| after.map_or(wait, |after| after + wait.min(after / 10)));
-            match wait.filter(|&wait| Instant::now() + wait < deadline) {
+            let wait = waits
+                .next()
+                .map(|wait| after.map_or(wait, |after| after.saturating_add(wait.min(after / 10))));
+            let in_time =
+                |wait: &Duration| Instant::now().checked_add(*wait).is_some_and(|then| then < deadline);
+            match wait.filter(in_time) {
                 None => return Err(failed(HttpFault::GaveUp(Box::new(fault)))),
                 Some(wait) => {
                     witness.waits(wait, &fault.to_string());
@@ -126,22 +133,23 @@ impl HttpModel {
         let headers = settings.headers().map_err(Trouble::Final)?;
         let request = self.client.post(settings.address()).headers(headers).body(body.to_string());
         let stall = settings.patience.stall;
+        // From here on it may be at work, and will want to be paid, until it says otherwise.
+        reply.accepted = true;
         let response = match timeout(stall, request.send()).await {
-            Err(_) => {
-                // It may be at work already, and will want to be paid.
-                reply.accepted = true;
-                return Err(Trouble::again(HttpFault::Stalled { seconds: stall.as_secs() }));
+            Err(_) => return Err(Trouble::again(HttpFault::Stalled { seconds: stall.as_secs() })),
+            Ok(Err(error)) => {
+                reply.accepted = !(error.is_connect() || error.is_builder() || error.is_redirect());
+                return Err(fault::of_request(error));
             }
-            Ok(Err(error)) => return Err(fault::of_request(error)),
             Ok(Ok(response)) => response,
         };
         if !response.status().is_success() {
+            reply.accepted = false;
             let (status, headers) = (response.status(), response.headers().clone());
             let text = self.small_body(response).await;
             return Err(fault::of_status(settings, status, &headers, &text, &body));
         }
         let kind = content_type(response.headers());
-        reply.accepted = true;
         match kind.as_str() {
             "text/event-stream" => self.stream(response, witness, reply).await,
             // Some servers leave streaming out, whatever was asked for.
@@ -168,12 +176,12 @@ impl HttpModel {
         let mut seen = 0usize;
         loop {
             let piece = match timeout(settings.patience.stall, response.chunk()).await {
+                // An answer that is whole is not lost because the connection ended badly, or not at all.
+                Err(_) | Ok(Ok(None) | Err(_)) if reply.ended => return Ok(()),
                 Err(_) => {
                     let seconds = settings.patience.stall.as_secs();
                     return Err(Trouble::again(HttpFault::Stalled { seconds }));
                 }
-                // An answer that is whole is not lost because the connection ended badly.
-                Ok(Ok(None) | Err(_)) if reply.ended => return Ok(()),
                 Ok(Ok(None)) => return Err(Trouble::again(HttpFault::Cut)),
                 Ok(Err(error)) => return Err(fault::of_request(error)),
                 Ok(Ok(Some(piece))) => piece,
@@ -253,11 +261,14 @@ impl Model for HttpModel {
             }
         };
         let reply = self.network.run(work)?;
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused =
+            refused.iter().map(|name| format!("asked without `{name}`, which the endpoint does not take"));
         Ok(Answer {
             text: self.settings.redact(&reply.text),
             model: self.name.clone(),
             usage: reply.usage,
-            notes: reply.notes(),
+            notes: refused.chain(reply.notes()).collect(),
         })
     }
 }

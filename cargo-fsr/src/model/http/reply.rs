@@ -1,6 +1,7 @@
 //! An answer while it comes in.
 
-use crate::model::{Spent, Usage, tokens};
+use crate::budget::unsettled;
+use crate::model::{Request, Spent, Usage, tokens};
 
 /// What has come so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,14 +30,18 @@ impl Reply {
     }
 
     /// What it cost: as the endpoint says, or about.
-    pub fn spent(&self, input: u64, failed: bool) -> Spent {
-        let estimate = match self.accepted {
-            true => Usage { input, output: tokens(self.text.len()), cached: 0 },
+    pub fn spent(&self, request: Request, failed: bool) -> Spent {
+        match self.usage {
             // A request that was refused costs nothing.
-            false => Usage::default(),
-        };
-        let usage = self.usage.unwrap_or(estimate);
-        Spent { usage, estimated: self.usage.is_none() && self.accepted, failed }
+            _ if !self.accepted => Spent { usage: Usage::default(), estimated: false, failed },
+            // Given up on it may go on, and reasoning is not seen: figures so far are no figures.
+            _ if failed => unsettled(request),
+            Some(usage) => Spent { usage, estimated: false, failed },
+            None => {
+                let usage = Usage { input: request.input, output: tokens(self.text.len()), cached: 0 };
+                Spent { usage, estimated: true, failed }
+            }
+        }
     }
 
     /// What the user should know about it.
