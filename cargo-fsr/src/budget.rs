@@ -151,7 +151,7 @@ pub struct Purse {
 #[derive(Debug, Default)]
 struct Counted {
     /// By the name that answers bear.
-    prices: BTreeMap<String, Price>,
+    prices: BTreeMap<String, Option<Price>>,
     /// By requests that are over.
     spent: Totals,
     /// Requests that are not.
@@ -180,14 +180,15 @@ impl Purse {
         Self { budget, began: Instant::now(), counted: Mutex::default() }
     }
 
-    /// Sets the price of a model, by the name that its answers bear.
-    pub fn set_price(&self, model: String, price: Price) {
-        self.lock().prices.insert(model, price);
+    /// Sets the price of a model, or that it has none, by the name that its answers bear; false where another model of
+    /// that name has another one.
+    pub fn set_price(&self, model: String, price: Option<Price>) -> bool {
+        *self.lock().prices.entry(model).or_insert(price) == price
     }
 
     /// The price of a model.
     pub fn price(&self, model: &str) -> Option<Price> {
-        self.lock().prices.get(model).copied()
+        self.lock().prices.get(model).copied().flatten()
     }
 
     /// Whether money is limited: every model needs a price then.
@@ -238,7 +239,7 @@ impl Purse {
             return spent(format!("{limit} requests"));
         }
         if let Some(limit) = self.budget.tokens
-            && input + output + counted.held_tokens + hold.tokens > limit
+            && sum([input, output, counted.held_tokens, hold.tokens]) > limit
         {
             return spent(format!("{limit} tokens"));
         }
@@ -251,7 +252,7 @@ impl Purse {
             return spent(self.time_in_words());
         }
         counted.in_flight += 1;
-        counted.held_tokens += hold.tokens;
+        counted.held_tokens = sum([counted.held_tokens, hold.tokens]);
         counted.held_cost += hold.cost;
         Ok(hold)
     }
@@ -294,7 +295,7 @@ impl Purse {
                 .map(|limit| (requests as f64 / limit.max(1) as f64, format!("{limit} requests"))),
             self.budget
                 .tokens
-                .map(|limit| ((input + output) as f64 / limit.max(1) as f64, format!("{limit} tokens"))),
+                .map(|limit| (sum([input, output]) as f64 / limit.max(1) as f64, format!("{limit} tokens"))),
             self.budget
                 .cost
                 .map(|limit| (cost / limit.max(f64::MIN_POSITIVE), format!("{limit:.2} in money"))),
@@ -333,10 +334,10 @@ impl Purse {
 
 impl Counted {
     fn hold(&self, model: &str, request: Request) -> Hold {
-        let price = self.prices.get(model).copied();
+        let price = self.prices.get(model).copied().flatten();
         let output = request.output.unwrap_or(0);
         Hold {
-            tokens: request.input + output,
+            tokens: sum([request.input, output]),
             cost: price.map_or(0.0, |price| price.of(request.input, 0, output)),
             price,
             request,
@@ -350,7 +351,7 @@ impl Counted {
 
     fn release(&mut self, hold: &Hold) {
         self.in_flight -= 1;
-        self.held_tokens -= hold.tokens;
+        self.held_tokens = self.held_tokens.saturating_sub(hold.tokens);
         self.held_cost = (self.held_cost - hold.cost).max(0.0);
     }
 
@@ -359,9 +360,9 @@ impl Counted {
         let totals = &mut self.spent;
         totals.requests += 1;
         totals.failed += u64::from(failed);
-        totals.input += usage.input;
-        totals.cached += usage.cached;
-        totals.output += usage.output;
+        totals.input = sum([totals.input, usage.input]);
+        totals.cached = sum([totals.cached, usage.cached]);
+        totals.output = sum([totals.output, usage.output]);
         totals.estimated |= estimated;
         match hold.price {
             Some(price) => totals.cost += price.of(usage.input, usage.cached, usage.output),
@@ -375,6 +376,11 @@ impl Hold {
     pub fn request(&self) -> Request {
         self.request
     }
+}
+
+/// Figures as endpoints give them, who may say anything.
+fn sum<const N: usize>(figures: [u64; N]) -> u64 {
+    figures.into_iter().fold(0, u64::saturating_add)
 }
 
 /// A request whose end was never heard of: it may have cost all that it could.
@@ -406,7 +412,7 @@ mod tests {
 
     fn purse(budget: Budget) -> Purse {
         let purse = Purse::new(budget);
-        purse.set_price("priced".to_owned(), PRICE);
+        assert!(purse.set_price("priced".to_owned(), Some(PRICE)));
         purse
     }
 

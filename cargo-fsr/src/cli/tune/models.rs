@@ -131,17 +131,20 @@ impl Tuning<'_> {
     /// Where money is limited, a model without a price would spend it uncounted.
     fn priced(&self, model: Box<dyn Model>, price: Option<Price>) -> Result<Box<dyn Model>, CommandError> {
         let name = model.name();
-        match price {
-            Some(price) => self.purse.set_price(name, price),
-            None if self.purse.limits_money() => {
-                return Err(fault(
-                    format!("the cost is limited, and model `{name}` has no price"),
-                    format!(
-                        "write `price = {{ input = 3.0, output = 15.0 }}`, for a million tokens, to its table in {FILE}"
-                    ),
-                ));
-            }
-            None => {}
+        if price.is_none() && self.purse.limits_money() {
+            return Err(fault(
+                format!("the cost is limited, and model `{name}` has no price"),
+                format!(
+                    "write `price = {{ input = 3.0, output = 15.0 }}`, for a million tokens, to its table in {FILE}"
+                ),
+            ));
+        }
+        // Journals and totals tell models by their names.
+        if !self.purse.set_price(name.clone(), price) {
+            return Err(fault(
+                format!("two models are called `{name}`, and their prices differ"),
+                format!("write `name = \"...\"` to the table of one of them in {FILE}"),
+            ));
         }
         Ok(model)
     }
