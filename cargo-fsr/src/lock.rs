@@ -4,6 +4,8 @@
 //! starts a program so keeps it for an instant; only a lock that stays is taken to be held.
 
 use std::fs::{File, TryLockError};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,6 +22,21 @@ pub fn try_lock(file: &File) -> Result<(), TryLockError> {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(Duration::from_millis(5)),
             result => return result,
+        }
+    }
+}
+
+/// Waits for a lock until it is ours; false where `interrupt` ends the wait.
+///
+/// # Errors
+/// As [`File::try_lock`].
+pub fn wait(file: &File, interrupt: &AtomicBool) -> io::Result<bool> {
+    loop {
+        match try_lock(file) {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if interrupt.load(Ordering::Relaxed) => return Ok(false),
+            Err(TryLockError::WouldBlock) => {}
         }
     }
 }
@@ -46,5 +63,8 @@ mod tests {
         try_lock(&second).expect("let go in time");
         heir.join().expect("no panic");
         assert!(matches!(try_lock(&open(&path)), Err(TryLockError::WouldBlock)));
+        assert!(!wait(&open(&path), &AtomicBool::new(true)).expect("a lock"));
+        drop(second);
+        assert!(wait(&open(&path), &AtomicBool::new(true)).expect("a lock"));
     }
 }

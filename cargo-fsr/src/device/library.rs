@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::judge::JudgeError;
 use crate::judge::cargo::{self, BuildOptions, CargoFlags};
-use crate::lock::try_lock;
+use crate::lock;
 
 /// The package whose shared library it is.
 pub const PACKAGE: &str = "fsr-sim-libcuda";
@@ -157,14 +157,14 @@ fn from_registry(cache: &Path, flags: CargoFlags, options: BuildOptions) -> Resu
     let package = folder.join("build");
     let source = package.join("src");
     fs::create_dir_all(&source).map_err(at(&source))?;
-    let lock = folder.join("lock");
-    let held = fs::File::create(&lock).map_err(at(&lock))?;
-    if try_lock(&held).is_err() {
-        // Somebody else builds it.
-        held.lock().map_err(at(&lock))?;
-        if library.is_file() {
-            return Ok(library);
-        }
+    let turn = folder.join("lock");
+    let held = fs::File::create(&turn).map_err(at(&turn))?;
+    if !lock::wait(&held, &options.interrupt).map_err(at(&turn))? {
+        return Err(LibraryError::Cargo(JudgeError::Interrupted));
+    }
+    // Somebody else may have built it meanwhile.
+    if library.is_file() {
+        return Ok(library);
     }
     let manifest = package.join("Cargo.toml");
     let text = format!(
