@@ -4,7 +4,7 @@
 //! from them.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -129,6 +129,16 @@ impl Fault {
     }
 }
 
+/// Begins anew: whatever fails before its first launch must not be told what another candidate did.
+pub(super) fn forget(file: &Path) -> io::Result<()> {
+    match File::options().write(true).open(file) {
+        // The device appends to it, wherever its end is by then.
+        Ok(file) => file.set_len(0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// Reads the last line; `None` where there is none, or where that launch was clean.
 pub(super) fn last(file: &Path) -> Option<Finding> {
     let mut file = File::open(file).ok()?;
@@ -182,5 +192,8 @@ mod tests {
             Some(Finding::Unsupported { instructions: vec!["`wgmma.fence` (PTX line 9)".to_owned()] })
         );
         assert_eq!(written(&[clean, "\n", "{\"kernel\""]), None);
+        assert!(written(&[fault, "\n"]).is_some());
+        forget(&path).unwrap();
+        assert_eq!(last(&path), None);
     }
 }

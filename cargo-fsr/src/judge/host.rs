@@ -443,6 +443,11 @@ impl HostJudge {
 
     /// Loads a candidate, or finds it loaded.
     pub(super) fn load(&mut self, candidate: &Executable) -> Result<Loaded, Stop> {
+        if let Some(session) = self.session.as_ref().filter(|_| self.options.findings) {
+            let file = findings::file(session.runtime());
+            findings::forget(&file)
+                .map_err(|error| Stop::Judge(JudgeError::Process(format!("{}: {error}", file.display()))))?;
+        }
         let keep = self.modules.max(MODULES);
         let loaded =
             self.on_device(|device| device.load(candidate, keep), |error| evidence::of_request(error, None))?;

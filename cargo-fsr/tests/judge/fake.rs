@@ -386,7 +386,8 @@ impl Device {
                             }
                         };
                         let report = std::env::var_os("FSR_SIM_REPORT").unwrap();
-                        fs::write(report, format!("{line}\n")).unwrap();
+                        let report = fs::File::options().create(true).append(true).open(report);
+                        writeln!(report.unwrap(), "{line}").unwrap();
                         return Some(Reply::Failed(HostError::Execution {
                             message: "CUDA_ERROR_ILLEGAL_ADDRESS".to_owned(),
                         }));

@@ -56,6 +56,18 @@ fn what_the_cpu_device_finds_never_reaches_the_gpu() {
 }
 
 #[test]
+fn what_it_found_in_one_candidate_is_not_told_of_the_next() {
+    let mut both = both("cpu-device");
+    let mut told = |does: &str| match both.judge.validate(&candidate(does)).unwrap() {
+        Verdict::Invalid(failure) => format!("{}\n{}", failure.summary, failure.evidence),
+        Verdict::Valid(_) => panic!("{does} was called valid"),
+    };
+    assert!(told("races").contains("race in twice"));
+    let second = told("cannot-launch");
+    assert!(second.contains("too much shared memory") && !second.contains("race"), "{second}");
+}
+
+#[test]
 fn limits_of_the_cpu_device_are_no_fault_of_a_candidate() {
     let mut both = both("cpu-device");
     for does in ["is-strange", "spins"] {
