@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fsr_build::spec::KernelSpec;
 
@@ -18,6 +18,7 @@ use crate::entry;
 use crate::exit::Exit;
 use crate::model::http::Network;
 use crate::project::{Package, Project, bundle};
+use crate::search::Awaited;
 use crate::state::ProjectState;
 
 mod incumbent;
@@ -53,6 +54,15 @@ struct Tuning<'a> {
     purse: Purse,
     /// Made when the first endpoint is asked.
     network: OnceCell<Network>,
+}
+
+/// How far all kernels of one command have come.
+struct Done {
+    exit: Exit,
+    /// Kernels that came to their end.
+    stored: usize,
+    /// Prompts without an answer.
+    awaited: Vec<Awaited>,
 }
 
 pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit, CommandError> {
@@ -132,73 +142,93 @@ impl Tuning<'_> {
 
     fn all(&self, due: &[Due<'_>]) -> Result<Exit, CommandError> {
         let began = Instant::now();
-        let mut exit = Exit::Success;
-        let mut awaited = Vec::new();
-        let mut stored = 0;
+        let mut done = Done { exit: Exit::Success, stored: 0, awaited: Vec::new() };
+        let ended = self.each(due, &mut done);
+        // However it ended, this was spent, and those prompts lie there.
+        self.tell_spent();
+        self.tell_awaited(&done.awaited);
+        ended?;
+        if done.exit != Exit::Interrupted && done.awaited.is_empty() && !self.args.dry_run {
+            self.tell_end(due.len(), &done, began.elapsed());
+        }
+        Ok(done.exit)
+    }
+
+    fn each(&self, due: &[Due<'_>], done: &mut Done) -> Result<(), CommandError> {
+        let Done { exit, stored, awaited } = done;
         for Due { package, kernel, goes_on } in due {
             let anew = self.args.force || *goes_on;
             if !anew && !self.args.dry_run && self.restore(package, kernel)? {
-                stored += 1;
+                *stored += 1;
                 continue;
             }
             self.shell.status("Tuning", format_args!("{} of {}", kernel.name, package.spec.package));
             match self.kernel(package, kernel, anew) {
-                Ok(Tuned::Stored) => stored += 1,
+                Ok(Tuned::Stored) => *stored += 1,
                 Ok(Tuned::Shown) => {}
-                Ok(Tuned::Incomplete) => exit = worse(exit, Exit::Unsatisfied),
+                Ok(Tuned::Incomplete) => *exit = worse(*exit, Exit::Unsatisfied),
                 Ok(Tuned::Awaiting(mut prompts)) => {
                     awaited.append(&mut prompts);
-                    exit = worse(exit, Exit::Awaiting);
+                    *exit = worse(*exit, Exit::Awaiting);
                 }
-                Ok(Tuned::Interrupted) => return Ok(Exit::Interrupted),
-                Ok(Tuned::ModelFailed) => exit = worse(exit, Exit::Environment),
+                Ok(Tuned::Interrupted) => {
+                    *exit = Exit::Interrupted;
+                    break;
+                }
+                Ok(Tuned::ModelFailed) => *exit = worse(*exit, Exit::Environment),
                 // What is wrong with one kernel leaves the others alone; what is wrong with the machine does not.
                 Err(error) if due.len() > 1 && matches!(error.exit(), Exit::Host | Exit::Input) => {
-                    exit = worse(exit, error.exit());
+                    *exit = worse(*exit, error.exit());
                     super::render(error, self.shell.color());
                 }
                 Err(error) => return Err(error),
             }
         }
+        Ok(())
+    }
+
+    fn tell_spent(&self) {
         let spent = self.purse.spent();
         if spent.requests > 0 {
             self.shell.note("Spent", spent);
             self.shell.message(&serde_json::json!({ "reason": "spent", "totals": spent }));
         }
-        if !awaited.is_empty() {
-            let missing = count(awaited.len(), "answer", "answers");
-            let again = |flag: &str, value: &str| format!(" {flag} {}", shell_words::quote(value));
-            let model = self.args.model.as_ref().map(|model| again("--model", model)).unwrap_or_default();
-            let out = self.args.out.as_ref().map(|out| again("--out", &out.to_string_lossy()));
-            let out = out.unwrap_or_default();
-            self.shell.status("Awaiting", format_args!("{missing}; then go on with --resume{model}{out}"));
-            for awaited in &awaited {
-                self.shell.note("Prompt", awaited.prompt.display());
-                if self.shell.json() {
-                    self.shell.message(&serde_json::json!({
-                        "reason": "awaiting", "prompt": awaited.prompt, "answer": awaited.answer,
-                    }));
-                } else {
-                    self.shell.data(awaited.answer.display());
-                }
+    }
+
+    fn tell_awaited(&self, awaited: &[Awaited]) {
+        if awaited.is_empty() {
+            return;
+        }
+        let missing = count(awaited.len(), "answer", "answers");
+        let again = |flag: &str, value: &str| format!(" {flag} {}", shell_words::quote(value));
+        let model = self.args.model.as_ref().map(|model| again("--model", model)).unwrap_or_default();
+        let out = self.args.out.as_ref().map(|out| again("--out", &out.to_string_lossy()));
+        let out = out.unwrap_or_default();
+        self.shell.status("Awaiting", format_args!("{missing}; then go on with --resume{model}{out}"));
+        for awaited in awaited {
+            self.shell.note("Prompt", awaited.prompt.display());
+            if self.shell.json() {
+                self.shell.message(&serde_json::json!({
+                    "reason": "awaiting", "prompt": awaited.prompt, "answer": awaited.answer,
+                }));
+            } else {
+                self.shell.data(awaited.answer.display());
             }
         }
-        if awaited.is_empty() && !self.args.dry_run {
-            let place =
-                self.args.out.as_ref().map(|out| format!(" in {}", out.display())).unwrap_or_default();
-            let stored = match due.len() - stored {
-                0 => format!("stored{place}"),
-                // What a model gave before it failed is stored all the same: this counts what came to its end.
-                rest => format!("{stored} done{place}, {rest} not"),
-            };
-            let kernels = count(due.len(), "kernel", "kernels");
-            let summary = format!("{kernels} in {:.1} s: {stored}", began.elapsed().as_secs_f64());
-            match exit {
-                Exit::Success => self.shell.status("Finished", summary),
-                _ => self.shell.fault("Finished", summary),
-            }
+    }
+
+    fn tell_end(&self, due: usize, done: &Done, took: Duration) {
+        let place = self.args.out.as_ref().map(|out| format!(" in {}", out.display())).unwrap_or_default();
+        let stored = match due - done.stored {
+            0 => format!("stored{place}"),
+            // What a model gave before it failed is stored all the same: this counts what came to its end.
+            rest => format!("{} done{place}, {rest} not", done.stored),
+        };
+        let summary = format!("{} in {:.1} s: {stored}", count(due, "kernel", "kernels"), took.as_secs_f64());
+        match done.exit {
+            Exit::Success => self.shell.status("Finished", summary),
+            _ => self.shell.fault("Finished", summary),
         }
-        Ok(exit)
     }
 
     /// Brings back from the cache what was tuned for exactly this spec before. True when nothing is left to do.

@@ -38,6 +38,12 @@ fn budgets_that_cannot_be_kept_are_told_before_anything_is_spent() {
     insta::assert_snapshot!(error("tune --force", 3), @"error: [project]/fsr.toml: `soon` is no time such as `90m`: expected number at 0");
     project.write("fsr.toml", format!("{config}\n[budget]\nmoney = 3\n"));
     insta::assert_snapshot!(error("tune --force", 3), @"error: [project]/fsr.toml: unknown field `money`, expected one of `requests`, `tokens`, `cost`, `time`");
+
+    // Totals would not know what either of them costs.
+    let twin = "kind = \"command\"\ncommand = \"true\"\nname = \"a script\"\nprice = { input = 1.0, output = 2.0 }\n";
+    let pair = "[models.pair]\nkind = \"team\"\nmembers = [\"scripted\", \"twin\"]\n";
+    project.write("fsr.toml", format!("{config}\n[models.twin]\n{twin}\n{pair}"));
+    insta::assert_snapshot!(error("tune --force --model pair", 3), @r#"error: two models are called `a script`, and their prices differ help: write `name = "..."` to the table of one of them in fsr.toml"#);
     assert!(project.asked().is_empty());
 }
 
@@ -62,6 +68,16 @@ fn a_dry_run_shows_the_first_round_and_the_bound_and_asks_nobody() {
     project.answers(ANSWERS);
     project.fsr("tune --rounds 1").on_cpu_device().succeeds();
     for prompt in project.asked() {
+        assert!(shown.stdout.contains(prompt.trim_end()), "another prompt:\n{prompt}");
+    }
+
+    // So it is where something is stored, which prompts may begin with.
+    let before = project.asked().len();
+    let shown = project.fsr("tune --force --dry-run").on_cpu_device().succeeds();
+    project.fsr("tune --force --rounds 1").on_cpu_device().succeeds();
+    let asked = project.asked();
+    assert_eq!(asked.len(), before + 2);
+    for prompt in &asked[before..] {
         assert!(shown.stdout.contains(prompt.trim_end()), "another prompt:\n{prompt}");
     }
 }

@@ -5,10 +5,11 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use fsr_build::spec::{Arch, ComputeCapability, KernelSpec};
-use fsr_build::store::{Entry, read_entry};
+use fsr_build::store::{Entry, EntryPaths, read_entry};
 
 use super::Tuning;
 use super::incumbent::{is_kept, is_known, is_nothing_new, outlasts, stored_source};
+use super::preview::Prompting;
 use super::run::{self, Started};
 use crate::cli::devices::Subject;
 use crate::cli::watch::{Watch, times};
@@ -75,8 +76,12 @@ impl Tuning<'_> {
             None => Templates::built_in()?,
         };
         let (mut rig, arch) = self.rig(package, kernel, recording.as_deref())?;
+        let paths = self.place.paths(package, &kernel.name, arch);
+        let old = read_entry(&paths).ok();
+        let previous = self.previous(&paths, old.as_ref(), recording.as_deref());
         if self.args.dry_run {
-            return self.preview(package, kernel, arch, &mut rig, &models, &templates);
+            let prompting = Prompting { previous: &previous, models: &models, templates: &templates };
+            return self.preview(package, kernel, arch, &mut rig, &prompting);
         }
         if !anew && let Rig::Machine { compiler, judge } = &mut rig {
             let mut verifier = Verifier { compiler: compiler.as_ref(), judge: Some(judge.as_mut()) };
@@ -93,21 +98,6 @@ impl Tuning<'_> {
         let inputs = rig::inputs(package, kernel, arch)?;
         let Started { facts, mut journal, settings } =
             run::start(&state, self.args, package, &inputs, recording.as_deref(), self.shell)?;
-        let paths = self.place.paths(package, &kernel.name, arch);
-        let old = read_entry(&paths).ok();
-        let mut previous = match &recording {
-            Some(recording) => {
-                journal::header(recording).map(|header| header.previous.clone()).unwrap_or_default()
-            }
-            None => Vec::new(),
-        };
-        // Whatever answers, what is stored here is replaced by nothing slower; recorded verdicts do not know it.
-        if let Some(source) = stored_source(&paths, old.as_ref())
-            && !self.args.verdicts
-            && !previous.contains(&source)
-        {
-            previous.push(source);
-        }
         let watch = Watch::new(self.shell.clone(), &kernel.name, self.args.verdicts);
         let (compiler, judge) = rig.parts();
         let searched = Search {
@@ -177,6 +167,25 @@ impl Tuning<'_> {
             _ => None,
         };
         self.finish(package, kernel, outcome, stored, anew, &mut rig)
+    }
+
+    /// Sources that a search begins with.
+    fn previous(
+        &self,
+        paths: &EntryPaths,
+        old: Option<&Entry>,
+        recording: Option<&[journal::Entry]>,
+    ) -> Vec<String> {
+        let recorded = recording.and_then(journal::header);
+        let mut previous = recorded.map(|header| header.previous.clone()).unwrap_or_default();
+        // Whatever answers, what is stored here is replaced by nothing slower; recorded verdicts do not know it.
+        if let Some(source) = stored_source(paths, old)
+            && !self.args.verdicts
+            && !previous.contains(&source)
+        {
+            previous.push(source);
+        }
+        previous
     }
 
     fn finish(

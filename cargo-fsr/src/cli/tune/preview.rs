@@ -41,6 +41,13 @@ impl Model for Nobody {
     }
 }
 
+/// What prompts are made of, and who gets them.
+pub(super) struct Prompting<'a> {
+    pub(super) previous: &'a [String],
+    pub(super) models: &'a Models,
+    pub(super) templates: &'a Templates,
+}
+
 impl Tuning<'_> {
     /// Shows what a search for one kernel would ask.
     pub(super) fn preview(
@@ -49,9 +56,9 @@ impl Tuning<'_> {
         kernel: &KernelSpec,
         arch: Arch,
         rig: &mut Rig,
-        models: &Models,
-        templates: &Templates,
+        prompting: &Prompting<'_>,
     ) -> Result<Tuned, CommandError> {
+        let Prompting { previous, models, templates } = *prompting;
         let brief = package.brief(kernel, arch)?;
         let inputs = rig::inputs(package, kernel, arch)?;
         let settings = run::settings(self.args, package, None);
@@ -67,7 +74,7 @@ impl Tuning<'_> {
                 key: inputs.key().to_string(),
                 inputs: Default::default(),
             },
-            previous: &[],
+            previous,
             templates,
             cast: Cast::everyone(&[&nobody]),
             compiler,
