@@ -149,11 +149,18 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_group_is_killed_with_all_that_it_started() {
+        use std::io::Read;
         use std::os::unix::process::{CommandExt, ExitStatusExt};
-        let mut group =
-            Command::new("sh").args(["-c", "sleep 1000 & wait"]).process_group(0).spawn().unwrap();
+        let mut sh = Command::new("sh");
+        let sh = sh.args(["-c", "sleep 1000 & wait"]).process_group(0).stdout(Stdio::piped());
+        let mut group = sh.spawn().unwrap();
+        let mut pipe = group.stdout.take().unwrap();
         kill(Held::Group(group.id()));
         assert_eq!(group.wait().unwrap().signal(), Some(9));
+        // Both hold the pipe: it ends with the later of them.
+        let (ended, heard) = std::sync::mpsc::channel();
+        std::thread::spawn(move || ended.send(pipe.read_to_end(&mut Vec::new())));
+        heard.recv_timeout(std::time::Duration::from_secs(60)).expect("its child is left").unwrap();
     }
 
     #[test]

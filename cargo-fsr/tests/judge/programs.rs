@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cargo_fsr::judge::{DeviceLock, Judge, JudgeError, Verdict};
 use fsr_protocol::Tolerance;
@@ -168,6 +168,14 @@ fn short_memory_holds_one_case_at_a_time() {
     course.leaves_nothing();
 }
 
+/// Waits for what shall come about; what does not within a minute is the test's to notice.
+fn wait_for(mut come_about: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !come_about() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn an_interrupt_ends_a_hanging_launch() {
     let interrupt = Arc::new(AtomicBool::new(false));
@@ -181,9 +189,7 @@ fn an_interrupt_ends_a_hanging_launch() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             // The hanging kernel announces itself with one more process.
-            while std::fs::read_dir(&folder).unwrap().count() == pids {
-                std::thread::sleep(Duration::from_millis(5));
-            }
+            wait_for(|| std::fs::read_dir(&folder).unwrap().count() > pids);
             interrupt.store(true, Ordering::Relaxed);
         });
         let error = course.judge.validate(&candidate("hangs")).unwrap_err();
@@ -202,9 +208,7 @@ fn the_device_is_waited_for() {
     let said = course.said.clone();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            while said.lock().unwrap().is_empty() {
-                std::thread::sleep(Duration::from_millis(5));
-            }
+            wait_for(|| !said.lock().unwrap().is_empty());
             drop(held);
         });
         let verdict = course.judge.validate(&candidate("right")).unwrap();
