@@ -268,3 +268,87 @@ fn short_vectors_of_neighbouring_lanes() {
     assert_eq!(got[..32], input.iter().map(|v| pair(*v, 3, 2)).collect::<Vec<_>>());
     assert_eq!(got[32..], input.iter().map(|v| pair(*v, 1, 0)).collect::<Vec<_>>());
 }
+
+#[test]
+fn integers_of_24_bits_of_pairs_and_of_fields() {
+    for (instruction, a, b, c, want) in [
+        // The product of 0x800000 and 0xffffff, and of their signed readings -0x800000 and -1.
+        ("mul24.hi.u32 %r10, %r4, %r5", 0xff80_0000, 0x00ff_ffff, 0, 0x7fff_ff80),
+        ("mul24.hi.s32 %r10, %r4, %r5", 0xff80_0000, 0x00ff_ffff, 0, 0x80),
+        ("mad24.lo.u32 %r10, %r4, %r5, %r6", 0x100_0003, 5, 7, 22),
+        ("mad24.lo.s32 %r10, %r4, %r5, %r6", 0x00ff_ffff, 5, 7, 2),
+        ("mad24.hi.s32 %r10, %r4, %r5, %r6", 0x0080_0000, 0x0080_0000, i32::MAX as u32, 0xbfff_ffff),
+        ("mad24.hi.sat.s32 %r10, %r4, %r5, %r6", 0x0080_0000, 0x0080_0000, i32::MAX as u32, i32::MAX as u32),
+        (
+            "mad.hi.sat.s32 %r10, %r4, %r5, %r6",
+            i32::MIN as u32,
+            i32::MAX as u32,
+            i32::MIN as u32,
+            i32::MIN as u32,
+        ),
+        ("bmsk.wrap.b32 %r10, %r4, %r5", 36, 35, 0, 0x70),
+        ("bmsk.clamp.b32 %r10, %r4, %r5", 36, 3, 0, 0),
+        ("szext.clamp.s32 %r10, %r4, %r5", 0x80, 8, 0, 0xffff_ff80),
+        ("szext.clamp.u32 %r10, %r4, %r5", 0xffff_ffff, 40, 0, 0xffff_ffff),
+        ("szext.wrap.u32 %r10, %r4, %r5", 0xffff_ffff, 40, 0, 0xff),
+        ("add.u16x2 %r10, %r4, %r5", 0xffff_ffff, 0x0002_0001, 0, 0x0001_0000),
+        ("min.s16x2 %r10, %r4, %r5", 0x8000_0001, 0x7fff_ffff, 0, 0x8000_ffff),
+        ("max.u16x2 %r10, %r4, %r5", 0x8000_0001, 0x7fff_ffff, 0, 0x8000_ffff),
+        ("max.relu.s16x2 %r10, %r4, %r5", 0x8000_0001, 0xffff_0003, 0, 3),
+        ("min.relu.s32 %r10, %r4, %r5", -4i32 as u32, 5, 0, 0),
+        ("max.relu.s32 %r10, %r4, %r5", -4i32 as u32, 5, 0, 5),
+    ] {
+        assert_eq!(words(&format!("{instruction};"), &[a, b, c], 1), [want], "{instruction}");
+    }
+}
+
+#[test]
+fn the_sign_of_a_minimum_may_be_that_of_the_product() {
+    let nan = f32::NAN.to_bits();
+    for (instruction, a, b, want) in [
+        ("min.xorsign.abs", (-3f32).to_bits(), 2f32.to_bits(), (-2f32).to_bits()),
+        ("max.xorsign.abs", (-3f32).to_bits(), (-2f32).to_bits(), 3f32.to_bits()),
+        ("min.NaN.xorsign.abs", nan, 2f32.to_bits(), 0x7fff_ffff),
+        ("max.ftz.xorsign.abs", 0x8000_0001, 1, 0x8000_0000),
+    ] {
+        let body = format!(
+            "mov.b32 %f1, %r4; mov.b32 %f2, %r5; {instruction}.f32 %f3, %f1, %f2; mov.b32 %r10, %f3;"
+        );
+        assert_eq!(words(&body, &[a, b], 1), [want], "{instruction}");
+    }
+    for (ty, brain) in [("f16x2", false), ("bf16x2", true)] {
+        let body = format!("min.xorsign.abs.{ty} %r10, %r4, %r5; max.xorsign.abs.{ty} %r11, %r4, %r5;");
+        let got = words(&body, &[halves(-3, 2, brain), halves(2, 5, brain)], 2);
+        assert_eq!(got, [halves(-2, 2, brain), halves(-3, 5, brain)], "{ty}");
+    }
+}
+
+#[test]
+fn halves_become_bytes_and_tests_of_halves_become_masks() {
+    // 1.5 is 0x3c in e4m3 and 0x3e in e5m2; what is too large is the largest.
+    let both = u32::from(half::f16::from_f32(1.5).to_bits())
+        | u32::from(half::f16::from_f32(-60000.0).to_bits()) << 16;
+    let body = "cvt.rn.satfinite.e4m3x2.f16x2 %h1, %r4; cvt.rn.satfinite.relu.e5m2x2.f16x2 %h2, %r4; mov.b32 %r10, {%h1, %h2};";
+    assert_eq!(words(body, &[both], 1), [0x003e_fe3c]);
+    let body = "mov.b32 {%h1, %h2}, %r4; set.lt.u16.f16 %h3, %h2, %h1; set.geu.s16.f16 %h4, %h2, %h1; mov.b32 %r10, {%h3, %h4};";
+    assert_eq!(words(body, &[halves(2, -1, false)], 1), [0x0000_ffff]);
+}
+
+#[test]
+fn a_modifier_is_never_passed_over() {
+    for instruction in [
+        "min.relu.f16 %h1, %h2, %h3",
+        "min.relu.u32 %r4, %r5, %r6",
+        "min.abs.f32 %f1, %f2, %f3",
+        "fence.acq_rel.gpu.cta",
+        "fence.of.nothing",
+        "prefetch.shared.L1 [%q1]",
+        "pmevent.mask.odd 3",
+        "createpolicy.whole.L2::evict_last.b64 %q4",
+    ] {
+        match try_run("", &format!("{instruction};"), 1, &[0], 1) {
+            Err(LaunchError::Unsupported { .. }) => {}
+            other => panic!("{instruction}: {other:?}"),
+        }
+    }
+}

@@ -243,6 +243,7 @@ fn set_any(r: &mut Regs, i: &Inst, m: u32) {
             0 => u32::MAX,
             1 => 0x3f80_0000,
             2 => 0x3c00,
+            6 => 0xffff,
             _ => 0x3f80,
         };
         for (lane, value) in out.iter_mut().enumerate() {

@@ -29,6 +29,7 @@ slow! {
     CVT_PACK_F = cvt_pack_f;
     CVT_PACK_I = cvt_pack_i;
     UNPACK_F8X2 = unpack_f8x2;
+    PACK_F8X2 = pack_f8x2;
 }
 
 /// To single precision; a NaN keeps its sign and the top of its payload.
@@ -346,6 +347,17 @@ fn unpack_f8x2(r: &mut Regs, i: &Inst, m: u32) {
     let out: [u32; 32] = std::array::from_fn(|lane| {
         let one = |raw: u32| conversion.convert(raw.into()) as u32 & 0xffff;
         one(a[lane] >> 8 & 0xff) << 16 | one(a[lane] & 0xff)
+    });
+    r.write(i.d, &out, m);
+}
+
+/// `cvt.rn.satfinite.e4m3x2.f16x2`: both halves of a 32-bit register.
+fn pack_f8x2(r: &mut Regs, i: &Inst, m: u32) {
+    let conversion = Conversion::unpack(i.aux);
+    let a = *r.cells::<u32>(i.a);
+    let out: [u32; 32] = std::array::from_fn(|lane| {
+        let one = |raw: u32| conversion.convert(raw.into()) as u32 & 0xff;
+        one(a[lane] >> 16) << 8 | one(a[lane] & 0xffff)
     });
     r.write(i.d, &out, m);
 }

@@ -10,6 +10,9 @@ use rustc_apfloat::{Float, Round, ieee::Double};
 pub(crate) const FTZ: u32 = 1 << 8;
 pub(crate) const SAT: u32 = 1 << 9;
 pub(crate) const NEG_C: u32 = 1 << 10;
+/// Of a minimum or maximum: a NaN wins; the lesser is wanted.
+pub(crate) const NAN_WINS: u32 = 1 << 11;
+pub(crate) const LESS: u32 = 1 << 12;
 
 const NAN: f32 = f32::from_bits(0x7fff_ffff);
 
@@ -241,6 +244,7 @@ slow! {
     SQRT_ANY_F64 = sqrt_any_f64;
     TESTP_F32 = testp_f32;
     TESTP_F64 = testp_f64;
+    MIN_MAX_XORSIGN_F32 = min_max_xorsign_f32;
 }
 
 /// The documented gross approximation: only the high words of argument and result count.
@@ -321,6 +325,19 @@ fn add_any_f32(r: &mut Regs, i: &Inst, m: u32) {
         } else {
             sum_directed(before(a).into(), f64::from(sign * before(b)), mode)
         })
+    });
+}
+
+/// `.xorsign.abs`: of the absolute values, with the sign of the product.
+fn min_max_xorsign_f32(r: &mut Regs, i: &Inst, m: u32) {
+    let before = |x: f32| if i.aux & FTZ != 0 { flush(x) } else { x };
+    map2::<f32, f32, f32>(r, i, m, |a, b| {
+        if i.aux & NAN_WINS != 0 && (a.is_nan() || b.is_nan()) {
+            return NAN;
+        }
+        let (x, y) = (before(a).abs(), before(b).abs());
+        let taken = if i.aux & LESS != 0 { min32(x, y) } else { max32(x, y) };
+        if taken.is_nan() { NAN } else { taken.copysign(f32::from_bits(a.to_bits() ^ b.to_bits())) }
     });
 }
 

@@ -27,6 +27,8 @@ pub(crate) const HALF_FTZ: u32 = 4;
 pub(crate) const HALF_SAT: u32 = 8;
 pub(crate) const RELU: u32 = 16;
 pub(crate) const NAN_WINS: u32 = 32;
+/// Of a minimum or maximum: of the absolute values, with the sign of the product.
+pub(crate) const XORSIGN: u32 = 64;
 
 slow! {
     HALF = half;
@@ -46,7 +48,11 @@ pub(crate) fn apply(op: i64, flags: u32, a: u16, b: u16, c: u16) -> u16 {
         if flags & HALF_FTZ != 0 && bits & exponent == 0 { bits & 0x8000 } else { bits }
     };
     let value = |bits: u16| f64::from(if brain { bf16_to_f32(bits) } else { f16_to_f32(bits) });
-    let (a, b, c) = (flush(a), flush(b), flush(c));
+    let (mut a, mut b, c) = (flush(a), flush(b), flush(c));
+    let sign = (a ^ b) & 0x8000;
+    if flags & XORSIGN != 0 {
+        (a, b) = (a & 0x7fff, b & 0x7fff);
+    }
     let (x, y, z) = (value(a), value(b), value(c));
     let nan = format.nan as u16;
     let pick = |less: bool| {
@@ -96,6 +102,9 @@ pub(crate) fn apply(op: i64, flags: u32, a: u16, b: u16, c: u16) -> u16 {
     };
     out = flush(out);
     let result = value(out);
+    if flags & XORSIGN != 0 && !result.is_nan() {
+        out |= sign;
+    }
     if flags & HALF_SAT != 0 {
         out = if result > 0.0 { if result < 1.0 { out } else { round(format, 1.0, 0.0) } } else { 0 };
     }

@@ -28,10 +28,25 @@ op! {
     MUL_WIDE_S16 = map2::<i16, i16, i32>, |a, b| i32::from(a) * i32::from(b);
     MUL24_LO_U = map2::<u32, u32, u32>, |a, b| (a & 0xff_ffff).wrapping_mul(b & 0xff_ffff);
     MUL24_LO_S = map2::<i32, i32, i32>, |a, b| ((a << 8) >> 8).wrapping_mul((b << 8) >> 8);
+    MUL24_HI_U = map2::<u32, u32, u32>, |a, b| high24(a, b);
+    MUL24_HI_S = map2::<i32, i32, i32>, |a, b| high24_signed(a, b);
 
     MAD_LO_32 = map3::<u32, u32, u32, u32>, |a, b, c| a.wrapping_mul(b).wrapping_add(c);
     MAD_LO_64 = map3::<u64, u64, u64, u64>, |a, b, c| a.wrapping_mul(b).wrapping_add(c);
     MAD_LO_16 = map3::<u16, u16, u16, u16>, |a, b, c| a.wrapping_mul(b).wrapping_add(c);
+    MAD24_LO_U = map3::<u32, u32, u32, u32>,
+        |a, b, c| (a & 0xff_ffff).wrapping_mul(b & 0xff_ffff).wrapping_add(c);
+    MAD24_LO_S = map3::<i32, i32, i32, i32>,
+        |a, b, c| ((a << 8) >> 8).wrapping_mul((b << 8) >> 8).wrapping_add(c);
+    MAD24_HI_U = map3::<u32, u32, u32, u32>, |a, b, c| high24(a, b).wrapping_add(c);
+    MAD24_HI_S = map3::<i32, i32, i32, i32>, |a, b, c| high24_signed(a, b).wrapping_add(c);
+    MAD24_HI_SAT_S = map3::<i32, i32, i32, i32>, |a, b, c| high24_signed(a, b).saturating_add(c);
+    MAD_HI_U16 = map3::<u16, u16, u16, u16>,
+        |a, b, c| (((u32::from(a) * u32::from(b)) >> 16) as u16).wrapping_add(c);
+    MAD_HI_S16 = map3::<i16, i16, i16, i16>,
+        |a, b, c| (((i32::from(a) * i32::from(b)) >> 16) as i16).wrapping_add(c);
+    MAD_HI_SAT_S32 = map3::<i32, i32, i32, i32>,
+        |a, b, c| (((i64::from(a) * i64::from(b)) >> 32) as i32).saturating_add(c);
     MAD_HI_U32 = map3::<u32, u32, u32, u32>,
         |a, b, c| (((u64::from(a) * u64::from(b)) >> 32) as u32).wrapping_add(c);
     MAD_HI_S32 = map3::<i32, i32, i32, i32>,
@@ -59,6 +74,17 @@ op! {
     REM_U64 = map2::<u64, u64, u64>, |a, b| a.checked_rem(b).unwrap_or(u64::MAX);
     REM_S64 = map2::<i64, i64, i64>, |a, b| if b == 0 { -1 } else { a.wrapping_rem(b) };
 
+    MIN_RELU_S32 = map2::<i32, i32, i32>, |a, b| a.min(b).max(0);
+    MAX_RELU_S32 = map2::<i32, i32, i32>, |a, b| a.max(b).max(0);
+    ADD_16X2 = map2::<u32, u32, u32>, |a, b| pairs(a, b, |a, b| a.wrapping_add(b));
+    MIN_U16X2 = map2::<u32, u32, u32>, |a, b| pairs(a, b, |a, b| a.min(b));
+    MAX_U16X2 = map2::<u32, u32, u32>, |a, b| pairs(a, b, |a, b| a.max(b));
+    MIN_S16X2 = map2::<u32, u32, u32>, |a, b| pairs(a, b, |a, b| (a as i16).min(b as i16) as u16);
+    MAX_S16X2 = map2::<u32, u32, u32>, |a, b| pairs(a, b, |a, b| (a as i16).max(b as i16) as u16);
+    MIN_RELU_S16X2 = map2::<u32, u32, u32>,
+        |a, b| pairs(a, b, |a, b| (a as i16).min(b as i16).max(0) as u16);
+    MAX_RELU_S16X2 = map2::<u32, u32, u32>,
+        |a, b| pairs(a, b, |a, b| (a as i16).max(b as i16).max(0) as u16);
     MIN_U16 = map2::<u16, u16, u16>, |a, b| a.min(b);
     MIN_S16 = map2::<i16, i16, i16>, |a, b| a.min(b);
     MIN_U32 = map2::<u32, u32, u32>, |a, b| a.min(b);
@@ -126,10 +152,13 @@ op! {
     BFE_S32 = map3::<u32, u32, u32, u32>, |a, b, c| extract(a.into(), b, c, 32, true) as u32;
     BFE_U64 = map3::<u64, u32, u32, u64>, |a, b, c| extract(a, b, c, 64, false);
     BFE_S64 = map3::<u64, u32, u32, u64>, |a, b, c| extract(a, b, c, 64, true);
+    BMSK_WRAP = map2::<u32, u32, u32>, |a, b| (ones(b & 31) << (a & 31)) as u32;
     BMSK_CLAMP = map2::<u32, u32, u32>,
         |a, b| if a > 31 { 0 } else { (ones(b.min(32)) << a) as u32 };
     SZEXT_U = map2::<u32, u32, u32>, |a, b| extract(a.into(), 0, b & 31, 32, false) as u32;
     SZEXT_S = map2::<u32, u32, u32>, |a, b| extract(a.into(), 0, b & 31, 32, true) as u32;
+    SZEXT_CLAMP_U = map2::<u32, u32, u32>, |a, b| extract(a.into(), 0, b.min(32), 32, false) as u32;
+    SZEXT_CLAMP_S = map2::<u32, u32, u32>, |a, b| extract(a.into(), 0, b.min(32), 32, true) as u32;
 
     SAD_S16 = map3::<i16, i16, u16, u16>, |a, b, c| c.wrapping_add(a.abs_diff(b));
     SAD_U16 = map3::<u16, u16, u16, u16>, |a, b, c| c.wrapping_add(a.abs_diff(b));
@@ -166,6 +195,24 @@ fn funnel_left(a: u32, b: u32, n: u32) -> u32 {
 #[inline(always)]
 fn funnel_right(a: u32, b: u32, n: u32) -> u32 {
     (((u64::from(b) << 32) | u64::from(a)) >> n) as u32
+}
+
+/// Bits 16 to 47 of the product of the low 24 bits.
+#[inline(always)]
+fn high24(a: u32, b: u32) -> u32 {
+    ((u64::from(a & 0xff_ffff) * u64::from(b & 0xff_ffff)) >> 16) as u32
+}
+
+/// The same of signed numbers.
+#[inline(always)]
+fn high24_signed(a: i32, b: i32) -> i32 {
+    ((i64::from((a << 8) >> 8) * i64::from((b << 8) >> 8)) >> 16) as i32
+}
+
+/// An operation on each 16 bits of two words.
+#[inline(always)]
+fn pairs(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
+    u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
 }
 
 #[inline(always)]

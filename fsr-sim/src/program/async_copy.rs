@@ -10,9 +10,8 @@ use crate::parse::{Constant, Instruction, Operand, ScalarType};
 impl<'m, 'a> KernelBuilder<'m, 'a> {
     pub(super) fn copy_async(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
         let mut mods = Mods::new(i);
-        if i.has("bulk") && i.has("prefetch") && i.has("L2") && !i.has("tensor") {
-            self.reach(memory::nothing, Class::Other, |_| {});
-            return Ok(());
+        if i.has("prefetch") {
+            return self.hint(i);
         }
         if i.has("bulk") {
             return self.copy_bulk(i);

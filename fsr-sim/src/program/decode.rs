@@ -4,7 +4,7 @@ use super::builder::KernelBuilder;
 use super::inst::{Action, Barrier, BarrierKind, Class, Control, Inst, MemoryFn, NONE};
 use super::{Decoded, Refusal, invalid};
 use crate::exec::regs::LaneOp;
-use crate::exec::{exchange, int, memory, system};
+use crate::exec::{exchange, int, system};
 use crate::parse::{Constant, Instruction, Operand, ScalarType};
 
 /// The modifiers of an instruction that no decoder has looked at yet. What is left at the end is unsupported: a
@@ -111,18 +111,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             "atom" | "red" => self.atomic(i),
             "cvta" => self.cvta(i),
             "isspacep" => self.isspacep(i),
-            "prefetch" | "prefetchu" | "applypriority" | "discard" => {
-                self.reach(memory::nothing, Class::Other, |_| {});
-                Ok(())
-            }
-            // An opaque value that is good for nothing but `.L2::cache_hint`.
-            "createpolicy" => {
-                let [policy, ..] = i.operands.as_slice() else { return invalid("expected a destination") };
-                let none = self.src(&Operand::Constant(Constant::Int(0)), ScalarType::B64)?;
-                let d = self.dst(policy, ScalarType::B64)?;
-                self.lane(int::MOV_64, Class::Other, |n| (n.d, n.a) = (d, none));
-                Ok(())
-            }
+            "createpolicy" => self.policy(i),
             "membar" | "fence" => self.fence(i),
             "cp" => self.copy_async(i),
             "mbarrier" => self.mbarrier(i),
@@ -130,14 +119,8 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             "wmma" => self.wmma(i),
             "ldmatrix" | "stmatrix" => self.matrix_move(i),
             "movmatrix" => self.movmatrix(i),
-            "pmevent" => {
-                self.reach(memory::nothing, Class::Other, |_| {});
-                Ok(())
-            }
-            "setmaxnreg" | "griddepcontrol" => {
-                self.reach(memory::nothing, Class::Other, |_| {});
-                Ok(())
-            }
+            "prefetch" | "prefetchu" | "applypriority" | "discard" | "pmevent" | "setmaxnreg"
+            | "griddepcontrol" => self.hint(i),
             _ => self.alu(i),
         }
     }

@@ -1,4 +1,4 @@
-//! Decoding of loads, stores, atomics, fences and address conversions.
+//! Decoding of loads, stores, atomics and address conversions.
 
 use super::builder::{KernelBuilder, Place};
 use super::decode::{Mods, operands, without_policy};
@@ -195,16 +195,6 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
 
     pub(super) fn store(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
         self.access(i, false)
-    }
-
-    pub(super) fn fence(&mut self, i: &Instruction<'a>) -> Decoded<()> {
-        self.kernel.synchronises = true;
-        // Whatever it orders: warps and blocks run in an order in which every store is seen at once.
-        if i.has("tensormap::generic") {
-            return Err(Refusal::Unsupported);
-        }
-        self.reach(memory::nothing, Class::Barrier, |_| {});
-        Ok(())
     }
 
     pub(super) fn atomic(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {

@@ -8,6 +8,7 @@ mod async_copy;
 mod builder;
 mod cluster;
 mod decode;
+mod hints;
 mod inst;
 mod matrix;
 mod mbarrier;

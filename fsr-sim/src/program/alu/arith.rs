@@ -51,6 +51,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             _ if mode.is_some() || ftz => return Err(Refusal::Unsupported),
             T::S32 if sat => (if sub { int::SUB_SAT_S32 } else { int::ADD_SAT_S32 }, 0),
             _ if sat => return Err(Refusal::Unsupported),
+            T::U16x2 | T::S16x2 if !sub => (int::ADD_16X2, 0),
             T::U16 | T::S16 => (if sub { int::SUB_16 } else { int::ADD_16 }, 0),
             T::U32 | T::S32 => (if sub { int::SUB_32 } else { int::ADD_32 }, 0),
             T::U64 | T::S64 => (if sub { int::SUB_64 } else { int::ADD_64 }, 0),
@@ -127,13 +128,34 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
 
     pub(super) fn mul24(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
         let mut mods = Mods::new(i);
-        if !mods.flag("lo") {
-            return Err(Refusal::Unsupported);
-        }
+        let part = mods.one_of(&["lo", "hi"]);
         let ty = mods.ty()?;
         mods.finish()?;
-        let op = Self::pick(&[(T::U32, int::MUL24_LO_U), (T::S32, int::MUL24_LO_S)], ty)?;
+        let op = match (part, ty) {
+            (Some("lo"), T::U32) => int::MUL24_LO_U,
+            (Some("lo"), T::S32) => int::MUL24_LO_S,
+            (Some("hi"), T::U32) => int::MUL24_HI_U,
+            (Some("hi"), T::S32) => int::MUL24_HI_S,
+            _ => return Err(Refusal::Unsupported),
+        };
         self.emit_alike(op, Class::Integer, &operands::<3>(i)?, ty, 0)
+    }
+
+    pub(super) fn mad24(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
+        let mut mods = Mods::new(i);
+        let part = mods.one_of(&["lo", "hi"]);
+        let sat = mods.flag("sat");
+        let ty = mods.ty()?;
+        mods.finish()?;
+        let op = match (part, sat, ty) {
+            (Some("lo"), false, T::U32) => int::MAD24_LO_U,
+            (Some("lo"), false, T::S32) => int::MAD24_LO_S,
+            (Some("hi"), false, T::U32) => int::MAD24_HI_U,
+            (Some("hi"), false, T::S32) => int::MAD24_HI_S,
+            (Some("hi"), true, T::S32) => int::MAD24_HI_SAT_S,
+            _ => return Err(Refusal::Unsupported),
+        };
+        self.emit_alike(op, Class::Integer, &operands::<4>(i)?, ty, 0)
     }
 
     pub(super) fn mad(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
@@ -180,10 +202,15 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                 let op = if nearest { float::FMA_F64 } else { float::FMA_ANY_F64 };
                 return self.emit_alike(op, Class::Float64, &all, ty, aux);
             }
+            T::S32 if sat && part == Some("hi") && !ftz && mode.is_none() => {
+                return self.emit_alike(int::MAD_HI_SAT_S32, Class::Integer, &all, ty, 0);
+            }
             _ if aux != 0 || mode.is_some() => return Err(Refusal::Unsupported),
             _ => {}
         }
         let op = match (part, ty) {
+            (Some("hi"), T::U16) => int::MAD_HI_U16,
+            (Some("hi"), T::S16) => int::MAD_HI_S16,
             (Some("lo"), T::U16 | T::S16) => int::MAD_LO_16,
             (Some("lo"), T::U32 | T::S32) => int::MAD_LO_32,
             (Some("lo"), T::U64 | T::S64) => int::MAD_LO_64,
@@ -262,17 +289,32 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         let min = i.opcode == "min";
         let ftz = mods.flag("ftz");
         let nan = mods.flag("NaN");
+        let xorsign = mods.flag("xorsign");
+        if xorsign && !mods.flag("abs") {
+            return Err(Refusal::Unsupported);
+        }
         let relu = mods.flag("relu");
         let ty = mods.ty()?;
-        if half_flags(ty).is_some() {
-            let flags = if ftz { half::HALF_FTZ } else { 0 } | if nan { half::NAN_WINS } else { 0 };
+        let flag = |set: bool, bit: u32| if set { bit } else { 0 };
+        if half_flags(ty).is_some() && !relu {
+            let flags = flag(ftz, half::HALF_FTZ) | flag(nan, half::NAN_WINS) | flag(xorsign, half::XORSIGN);
             return self.half(mods, i, if min { HalfOp::Min } else { HalfOp::Max }, ty, flags, Class::Half);
         }
         mods.finish()?;
-        if relu {
-            return Err(Refusal::Unsupported);
+        if xorsign {
+            if ty != T::F32 || relu {
+                return Err(Refusal::Unsupported);
+            }
+            let aux = flag(ftz, float::FTZ) | flag(nan, float::NAN_WINS) | flag(min, float::LESS);
+            return self.emit_alike(float::MIN_MAX_XORSIGN_F32, class_of(ty), &operands::<3>(i)?, ty, aux);
         }
         let op = match (ty, min) {
+            _ if relu && (nan || ftz) => return Err(Refusal::Unsupported),
+            (T::S32, true) if relu => int::MIN_RELU_S32,
+            (T::S32, false) if relu => int::MAX_RELU_S32,
+            (T::S16x2, true) if relu => int::MIN_RELU_S16X2,
+            (T::S16x2, false) if relu => int::MAX_RELU_S16X2,
+            _ if relu => return Err(Refusal::Unsupported),
             (T::F32, true) => match (nan, ftz) {
                 (false, false) => float::MIN_F32,
                 (false, true) => float::MIN_FTZ_F32,
@@ -288,6 +330,10 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             _ if nan || ftz => return Err(Refusal::Unsupported),
             (T::F64, true) => float::MIN_F64,
             (T::F64, false) => float::MAX_F64,
+            (T::U16x2, true) => int::MIN_U16X2,
+            (T::S16x2, true) => int::MIN_S16X2,
+            (T::U16x2, false) => int::MAX_U16X2,
+            (T::S16x2, false) => int::MAX_S16X2,
             (T::U16, true) => int::MIN_U16,
             (T::S16, true) => int::MIN_S16,
             (T::U32, true) => int::MIN_U32,

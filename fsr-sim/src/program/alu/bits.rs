@@ -117,23 +117,27 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
 
     pub(super) fn bmsk(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
         let mut mods = Mods::new(i);
-        let clamp = mods.flag("clamp");
+        let far = mods.one_of(&["clamp", "wrap"]);
         let ty = mods.ty()?;
         mods.finish()?;
-        if !clamp || ty != T::B32 {
-            return Err(Refusal::Unsupported);
-        }
-        self.emit_alike(int::BMSK_CLAMP, Class::Integer, &operands::<3>(i)?, ty, 0)
+        let op = match (far, ty) {
+            (Some("clamp"), T::B32) => int::BMSK_CLAMP,
+            (Some("wrap"), T::B32) => int::BMSK_WRAP,
+            _ => return Err(Refusal::Unsupported),
+        };
+        self.emit_alike(op, Class::Integer, &operands::<3>(i)?, ty, 0)
     }
 
     pub(super) fn szext(&mut self, i: &'m Instruction<'a>) -> Decoded<()> {
         let mut mods = Mods::new(i);
-        let wrap = mods.flag("wrap");
+        let far = mods.one_of(&["clamp", "wrap"]);
         let ty = mods.ty()?;
         mods.finish()?;
-        let op = match (wrap, ty) {
-            (true, T::U32) => int::SZEXT_U,
-            (true, T::S32) => int::SZEXT_S,
+        let op = match (far, ty) {
+            (Some("wrap"), T::U32) => int::SZEXT_U,
+            (Some("wrap"), T::S32) => int::SZEXT_S,
+            (Some("clamp"), T::U32) => int::SZEXT_CLAMP_U,
+            (Some("clamp"), T::S32) => int::SZEXT_CLAMP_S,
             _ => return Err(Refusal::Unsupported),
         };
         self.emit_alike(op, Class::Integer, &operands::<3>(i)?, ty, 0)

@@ -132,7 +132,8 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         let (to, from) = (mods.ty()?, mods.ty()?);
         mods.finish()?;
         let kind = match to {
-            T::U32 | T::S32 | T::U16 | T::S16 => 0,
+            T::U32 | T::S32 => 0,
+            T::U16 | T::S16 => 6,
             T::F32 => 1,
             T::F16 => 2,
             T::Bf16 => 3,
@@ -155,7 +156,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             T::Bf16x2 => Operands::Bf16x2,
             _ => return Err(Refusal::Unsupported),
         };
-        if (kind == 0) && matches!(to, T::U16 | T::S16) {
+        if matches!(to, T::U16 | T::S16) && !matches!(from, T::F16 | T::Bf16) {
             return Err(Refusal::Unsupported);
         }
         let Combined { d, a, b, c, how } = self.combined(i, combine)?;

@@ -96,6 +96,14 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                 self.lane(convert::UNPACK_F8X2, Class::Convert, |n| (n.d, n.a, n.aux) = (d, a, aux));
                 return Ok(());
             }
+            (2, 2) if from == Number::F16 && matches!(to, Number::E4m3 | Number::E5m2) => {
+                let [d, a] = operands(i)?;
+                let a = self.src(a, T::F16x2)?;
+                let d = self.dst(d, T::B16)?;
+                let aux = conversion.pack();
+                self.lane(convert::PACK_F8X2, Class::Convert, |n| (n.d, n.a, n.aux) = (d, a, aux));
+                return Ok(());
+            }
             (1, 1) => {}
             _ => return Err(Refusal::Unsupported),
         }

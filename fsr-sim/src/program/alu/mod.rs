@@ -56,6 +56,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             "mul" => self.mul(i),
             "mad" | "fma" => self.mad(i),
             "mul24" => self.mul24(i),
+            "mad24" => self.mad24(i),
             "div" => self.div(i),
             "min" | "max" => self.min_max(i),
             "neg" | "abs" => self.neg_abs(i),
