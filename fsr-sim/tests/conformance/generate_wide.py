@@ -385,6 +385,147 @@ case("nanosleep, clock, globaltimer", f"{OUT} mov.u32 %r20, %clock; mov.u64 %q20
 case("exit of some threads", f"{LOADR} setp.lt.s32 %p1, %r20, 0; @%p1 exit; st.global.u32 [%q3], %r20;")
 case("griddepcontrol and discard", f"{LOADR} griddepcontrol.wait; griddepcontrol.launch_dependents; st.global.u32 [%q3], %r20;")
 
+# ---- carries of every width and sign ----
+LOAD64 = f"{IN} {OUT} ld.global.v2.b64 {{%q20, %q21}}, [%q4]; ld.global.v2.b64 {{%q22, %q23}}, [%q4+2048];"
+LOAD32 = f"{IN} {OUT} ld.global.v4.b32 {{%r20, %r21, %r22, %r23}}, [%q4]; ld.global.v4.b32 {{%r24, %r25, %r26, %r27}}, [%q4+2048];"
+for ty in ("u32", "s32", "u64", "s64"):
+    wide64 = ty.endswith("64")
+    load, r = (LOAD64, "%q") if wide64 else (LOAD32, "%r")
+    # The second operand is often the first's complement, or all ones: carries run through.
+    near = " ".join(f"@%p{1 + k} {op};" for k, op in enumerate((f"not.b{ty[1:]} {r}22, {r}20", f"mov.b{ty[1:]} {r}22, -1")))
+    near = f"and.b32 %r40, %r1, 3; setp.eq.u32 %p1, %r40, 1; setp.eq.u32 %p2, %r40, 2; {near}"
+    last = f"st.global.v2.b64 [%q3], {{%q30, %q31}};" if wide64 else f"st.global.v2.b32 [%q3], {{%r30, %r31}}; addc.u32 %r32, 0, 0; st.global.b32 [%q3+8], %r32;"
+    for op in ("add", "sub"):
+        case(f"{op}.cc.{ty}, {op}c.{ty}", f"{load} {near} {op}.cc.{ty} {r}30, {r}20, {r}22; {op}c.{ty} {r}31, {r}21, {r}23; {last}")
+        case(f"{op}.cc.{ty}, {op}c.cc.{ty}, {op}c of zero", f"{load} {near} {op}.cc.{ty} {r}30, {r}20, {r}22; {op}c.cc.{ty} {r}31, {r}21, {r}22; {op}c.{ty} {r}32, 0, 0; st.global.b{ty[1:]} [%q3], {r}31; st.global.b{ty[1:]} [%q3+8], {r}32;")
+    for half in ("lo", "hi"):
+        case(f"mad.{half}.cc.{ty} and its carry", f"{load} {near} mad.{half}.cc.{ty} {r}30, {r}20, {r}21, {r}22; addc.{ty} {r}31, 0, 0; st.global.b{ty[1:]} [%q3], {r}30; st.global.b{ty[1:]} [%q3+8], {r}31;")
+        case(f"madc.{half}.{ty}", f"{load} {near} add.cc.{ty} {r}29, {r}20, {r}22; madc.{half}.{ty} {r}30, {r}20, {r}21, {r}23; st.global.b{ty[1:]} [%q3], {r}30;")
+        case(f"madc.{half}.cc.{ty} and its carry", f"{load} {near} add.cc.{ty} {r}29, {r}20, {r}22; madc.{half}.cc.{ty} {r}30, {r}20, {r}21, {r}22; addc.{ty} {r}31, 0, 0; st.global.b{ty[1:]} [%q3], {r}30; st.global.b{ty[1:]} [%q3+8], {r}31;")
+
+# ---- video ----
+PARTS = ("", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1")
+for op in ("vadd", "vsub", "vabsdiff", "vmin", "vmax"):
+    for k, (d, a, b) in enumerate((d, a, b) for d in "us" for a in "us" for b in "us"):
+        types = f"{d}32.{a}32.{b}32"
+        for sat in ("", ".sat"):
+            # Every part of either source is met with every choice of signs somewhere.
+            pa, pb = PARTS[(k + len(sat)) % 7], PARTS[(3 * k + 1 + len(op)) % 7]
+            case(f"{op}.{types}{sat} of {pa or 'all'} and {pb or 'all'}", f"{LOADR} {op}.{types}{sat} %r30, %r20{pa}, %r21{pb}; {op}.{types}{sat} %r31, %r22, %r21; {op}.{types}{sat} %r32, %r21{pb}, %r23{pa}; st.global.v2.u32 [%q3], {{%r30, %r31}}; st.global.u32 [%q3+8], %r32;")
+            second = ("add", "min", "max")[(k + len(op)) % 3]
+            case(f"{op}.{types}{sat}.{second}", f"{LOADR} {op}.{types}{sat}.{second} %r30, %r20{pa}, %r21{pb}, %r22; {op}.{types}{sat}.{second} %r31, %r22, %r21, %r20; st.global.v2.u32 [%q3], {{%r30, %r31}};")
+            merge = PARTS[1 + (k + 2 * len(op)) % 6]
+            case(f"{op}.{types}{sat} into {merge}", f"{LOADR} {op}.{types}{sat} %r30{merge}, %r20{pa}, %r21{pb}, %r22; {op}.{types}{sat} %r31{merge}, %r22, %r21, %r20; st.global.v2.u32 [%q3], {{%r30, %r31}};")
+for op in ("add", "min", "max"):
+    for d in "us":
+        case(f"vadd.{d}32.u32.s32.{op} of each part", f"{LOADR} mov.u32 %r31, 0; " + " ".join(f"vadd.{d}32.u32.s32.{op} %r{40 + k}, %r20{p}, %r21{q}, %r22; xor.b32 %r31, %r31, %r{40 + k};" for k, (p, q) in enumerate(zip(PARTS, PARTS[3:] + PARTS[:3]))) + " st.global.v2.u32 [%q3], {%r31, %r46};")
+
+# ---- registers of 128 bits ----
+WIDE = ".reg .b128 %w<4>;"
+case("mov.b128 of halves", f"{WIDE} {LOAD64} mov.b128 %w1, {{%q20, %q21}}; mov.b128 %w2, %w1; mov.b128 {{%q31, %q30}}, %w2; st.global.v2.b64 [%q3], {{%q30, %q31}};")
+for space, fill_, place, top in (("global", IN, "%q4", ""), ("shared", fill_shared(), "%r9", TOPS["shared"])):
+    case(f"ld.{space}.b128", f"{WIDE} {fill_} {OUT} ld.{space}.b128 %w1, [{place}]; mov.b128 {{%q30, %q31}}, %w1; st.global.v2.b64 [%q3], {{%q31, %q30}};", top=top)
+case("st.global.b128", f"{WIDE} {LOAD64} mov.b128 %w1, {{%q22, %q20}}; st.global.b128 [%q3], %w1;")
+case("st.shared.b128", f"{WIDE} {fill_shared()} {LOAD64} mov.b128 %w1, {{%q23, %q20}}; st.shared.b128 [%r9], %w1; bar.sync 0; xor.b32 %r9, %r9, 16; ld.shared.v4.b32 {{%r40, %r41, %r42, %r43}}, [%r9]; st.global.v4.b32 [%q3], {{%r40, %r41, %r42, %r43}};", top=TOPS["shared"])
+case("ld.relaxed.b128 and st.release.b128", f"{WIDE} {IN} {OUT} ld.relaxed.gpu.global.b128 %w1, [%q4]; st.release.gpu.global.b128 [%q3], %w1;")
+
+# ---- vectors of atomics ----
+for ty, elements, kind in [(t, n, t + "i") for t in ("f16", "bf16") for n in (2, 4, 8)] + [(t + "x2", n, t + "i") for t in ("f16", "bf16") for n in (2, 4)]:
+    r, raw, size = ("%r", "b32", 4) if ty.endswith("x2") else ("%h", "b16", 2)
+    new = [f"{r}{20 + k}" for k in range(elements)]
+    old = [f"{r}{30 + k}" for k in range(elements)]
+    load = " ".join(f"ld.global.{raw} {reg}, [%q4+{size * k}];" for k, reg in enumerate(new))
+    first = f"{IN} {OUT} ld.global.v4.b32 {{%r50, %r51, %r52, %r53}}, [%q4+2048]; st.global.v4.b32 [%q3], {{%r50, %r51, %r52, %r53}};"
+    for op in ("add", "min", "max"):
+        # The old values, in words of their own behind the new ones.
+        keep = " ".join(f"st.global.{raw} [%q5+{size * k}], {reg};" for k, reg in enumerate(old))
+        case(f"atom.global.v{elements}.{ty}.{op}.noftz", f"{first} {load} {at('%q5', '%q2', '%r2', 16, 1024)} atom.global.v{elements}.{ty}.{op}.noftz {vec(old)}, [%q3], {vec(new)}; {keep}", inputs=kind, out=2048)
+        case(f"red.global.v{elements}.{ty}.{op}.noftz", f"{first} {load} red.global.v{elements}.{ty}.{op}.noftz [%q3], {vec(new)};", inputs=kind)
+        case(f"red.relaxed.gpu.global.v{elements}.{ty}.{op}.noftz contended", f"{IN} {load} and.b32 %r12, %r1, 3; {at('%q3', '%q2', '%r12', 16)} red.relaxed.gpu.global.v{elements}.{ty}.{op}.noftz [%q3], {vec(new)};", inputs=kind, blocks=2, out=64)
+for scope in ("cta", "cluster", "gpu", "sys"):
+    case(f"atom.relaxed.{scope}.shared::cta.add.u32", f"{IN} ld.global.u32 %r31, [%q4]; and.b32 %r12, %r1, 3; mov.u32 %r8, sh; mad.lo.u32 %r9, %r12, 4, %r8; setp.lt.u32 %p1, %r1, 4; mov.u32 %r30, 0; @%p1 st.shared.u32 [%r9], %r30; bar.sync 0; atom.relaxed.{scope}.shared::cta.add.u32 %r32, [%r9], %r31; bar.sync 0; {OUT} ld.shared.u32 %r33, [%r9]; st.global.u32 [%q3], %r33;", top=TOPS["shared"])
+    case(f"red.release.{scope}.global.max.u32", f"{IN} ld.global.u32 %r31, [%q4]; and.b32 %r12, %r1, 3; {at('%q3', '%q2', '%r12', 16)} red.release.{scope}.global.max.u32 [%q3], %r31;", blocks=2, out=64)
+case("atom.shared::cluster.add.u32 in a cluster of one", f"{IN} ld.global.u32 %r31, [%q4]; mov.u32 %r8, sh; mad.lo.u32 %r9, %r1, 4, %r8; st.shared.u32 [%r9], %r31; mapa.shared::cluster.u32 %r10, %r9, 0; atom.shared::cluster.add.u32 %r32, [%r10], 5; {OUT} ld.shared.u32 %r33, [%r9]; st.global.v2.u32 [%q3], {{%r32, %r33}};", top=TOPS["shared"])
+
+# ---- a cluster of one block ----
+case("barrier.cluster and mapa", f"{fill_shared()} barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned; barrier.cluster.arrive.relaxed; barrier.cluster.wait; mov.u32 %r10, %cluster_ctarank; xor.b32 %r9, %r9, 16; mapa.shared::cluster.u32 %r11, %r9, %r10; ld.shared::cluster.u32 %r30, [%r11]; cvt.u64.u32 %q9, %r9; cvta.shared.u64 %q9, %q9; mapa.u64 %q10, %q9, 0; ld.u32 %r31, [%q10+4]; getctarank.shared::cluster.u32 %r32, %r11; getctarank.u64 %r33, %q10; {OUT} st.global.v4.u32 [%q3], {{%r30, %r31, %r32, %r33}};", top=TOPS["shared"])
+case("registers of a cluster", f"{OUT} mov.u32 %r30, %cluster_nctarank; mov.u32 %r31, %cluster_nctaid.x; mov.u32 %r32, %cluster_ctaid.x; mov.u32 %r33, %nclusterid.x; mov.u32 %r34, %clusterid.x; mad.lo.u32 %r33, %r33, 1000, %r34; mov.u32 %r34, %cluster_nctaid.y; mad.lo.u32 %r31, %r31, 1000, %r34; mov.u32 %r34, %cluster_ctaid.z; add.u32 %r32, %r32, %r34; st.global.v4.u32 [%q3], {{%r30, %r31, %r32, %r33}};", blocks=3)
+case("st.shared::cluster", f"{fill_shared()} {OUT} xor.b32 %r9, %r9, 32; mapa.shared::cluster.u32 %r11, %r9, 0; st.shared::cluster.u32 [%r11], %r1; barrier.cluster.arrive; barrier.cluster.wait; xor.b32 %r9, %r9, 32; ld.shared.v4.b32 {{%r40, %r41, %r42, %r43}}, [%r9]; st.global.v4.b32 [%q3], {{%r40, %r41, %r42, %r43}};", top=TOPS["shared"])
+
+# ---- mbarriers, copies and what they take ----
+MB = ".shared .align 8 .b64 mb;"
+ONE = f"{OUT} setp.eq.u32 %p1, %r1, 0; @!%p1 bra E;"
+case("mbarrier.inval", f"{ONE} mbarrier.init.shared::cta.b64 [mb], 3; mbarrier.arrive.shared::cta.b64 %q10, [mb]; mbarrier.pending_count.b64 %r30, %q10; mbarrier.inval.shared::cta.b64 [mb]; mbarrier.init.shared.b64 [mb], 7; mbarrier.arrive.shared.b64 %q10, [mb]; mbarrier.pending_count.b64 %r31, %q10; st.global.v2.u32 [%q3], {{%r30, %r31}}; E:", top=MB)
+case("mbarrier.arrive.noComplete", f"{ONE} mbarrier.init.shared.b64 [mb], 9; mbarrier.arrive.noComplete.shared.b64 %q10, [mb], 3; mbarrier.pending_count.b64 %r30, %q10; mbarrier.arrive_drop.noComplete.shared.b64 %q10, [mb], 2; mbarrier.pending_count.b64 %r31, %q10; mbarrier.arrive.shared.b64 %q10, [mb], 4; mbarrier.test_wait.shared.b64 %p2, [mb], %q10; selp.u32 %r32, 1, 0, %p2; mbarrier.arrive.shared.b64 %q10, [mb]; mbarrier.pending_count.b64 %r33, %q10; st.global.v4.u32 [%q3], {{%r30, %r31, %r32, %r33}}; E:", top=MB)
+case("mbarrier.test_wait with a state", f"{ONE} mbarrier.init.shared.b64 [mb], 2; mbarrier.arrive.shared.b64 %q10, [mb]; mbarrier.test_wait.shared.b64 %p2, [mb], %q10; selp.u32 %r30, 1, 0, %p2; mbarrier.arrive.shared.b64 %q11, [mb]; mbarrier.test_wait.acquire.cta.shared::cta.b64 %p2, [mb], %q10; selp.u32 %r31, 1, 0, %p2; mbarrier.arrive.shared.b64 %q12, [mb]; mbarrier.test_wait.shared.b64 %p2, [mb], %q12; selp.u32 %r32, 1, 0, %p2; mbarrier.test_wait.shared.b64 %p2, [mb], %q11; selp.u32 %r33, 1, 0, %p2; st.global.v4.u32 [%q3], {{%r30, %r31, %r32, %r33}}; E:", top=MB)
+case("mbarrier by a generic address", f"{ONE} mov.u64 %q9, mb; cvta.shared.u64 %q9, %q9; mbarrier.init.b64 [%q9], 2; mbarrier.arrive.b64 %q10, [%q9]; mbarrier.arrive.b64 _, [%q9]; mbarrier.try_wait.b64 %p2, [%q9], %q10, 100; selp.u32 %r30, 1, 0, %p2; mbarrier.test_wait.parity.b64 %p2, [%q9], 0; selp.u32 %r31, 1, 0, %p2; st.global.v2.u32 [%q3], {{%r30, %r31}}; E:", top=MB)
+for op in ("arrive", "arrive_drop"):
+    case(f"mbarrier.{op}.expect_tx and complete_tx", f"{ONE} mbarrier.init.shared.b64 [mb], 2; mbarrier.{op}.expect_tx.release.cta.shared::cta.b64 %q10, [mb], 96; mbarrier.arrive.shared.b64 _, [mb]; mbarrier.test_wait.shared.b64 %p2, [mb], %q10; selp.u32 %r30, 1, 0, %p2; mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [mb], 64; mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [mb], 16; mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [mb], 32; mbarrier.test_wait.shared.b64 %p2, [mb], %q10; selp.u32 %r31, 1, 0, %p2; mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [mb], 16; mbarrier.test_wait.shared.b64 %p2, [mb], %q10; selp.u32 %r32, 1, 0, %p2; mbarrier.arrive.shared.b64 %q11, [mb]; mbarrier.test_wait.shared.b64 %p2, [mb], %q11; selp.u32 %r33, 1, 0, %p2; st.global.v4.u32 [%q3], {{%r30, %r31, %r32, %r33}}; E:", top=MB)
+case("cp.async.mbarrier.arrive that counts", f"""{IN} mov.u32 %r8, sh; mad.lo.u32 %r9, %r1, 16, %r8; setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [mb], 64; bar.sync 0;
+cp.async.cg.shared.global [%r9], [%q4], 16; cp.async.mbarrier.arrive.shared.b64 [mb]; mbarrier.arrive.shared.b64 _, [mb]; W: mbarrier.try_wait.parity.shared.b64 %p2, [mb], 0; @!%p2 bra W; xor.b32 %r9, %r9, 16; {OUT} ld.shared.v4.b32 {{%r40, %r41, %r42, %r43}}, [%r9]; st.global.v4.b32 [%q3], {{%r40, %r41, %r42, %r43}};""", top=TOPS["shared"] + "\n" + MB)
+POLICIES = ("createpolicy.fractional.L2::evict_last.b64 %q20, 1.0;", "createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %q20, 0.5;", "createpolicy.range.global.L2::evict_last.L2::evict_unchanged.b64 %q20, [%q1], 4096, 8192;")
+for k, policy in enumerate(POLICIES):
+    case(f"{policy.split(' ')[0]} and L2::cache_hint", f"{policy} {IN} {OUT} ld.global.L2::cache_hint.v2.u32 {{%r30, %r31}}, [%q4], %q20; st.global.L2::cache_hint.v2.u32 [%q3], {{%r30, %r31}}, %q20; atom.global.add.L2::cache_hint.u32 %r32, [%q3], 3, %q20; red.global.add.L2::cache_hint.u32 [%q3+4], %r32, %q20;")
+case("cp.async with a policy", f"{POLICIES[0]} {fill_shared()} add.u64 %q4, %q4, 1024; cp.async.ca.shared.global.L2::cache_hint.L2::128B [%r9], [%q4], 8, %q20; cp.async.wait_all; bar.sync 0; xor.b32 %r9, %r9, 16; {OUT} ld.shared.v4.b32 {{%r40, %r41, %r42, %r43}}, [%r9]; st.global.v4.b32 [%q3], {{%r40, %r41, %r42, %r43}};", top=TOPS["shared"])
+for size in ("64B", "128B", "256B"):
+    case(f"cp.async with L2::{size}", f"{fill_shared()} add.u64 %q4, %q4, 1024; cp.async.cg.shared::cta.global.L2::{size} [%r9], [%q4], 16; cp.async.wait_all; bar.sync 0; xor.b32 %r9, %r9, 16; {OUT} ld.shared.v4.b32 {{%r40, %r41, %r42, %r43}}, [%r9]; st.global.v4.b32 [%q3], {{%r40, %r41, %r42, %r43}};", top=TOPS["shared"])
+case("cp.async.bulk with a policy, and prefetched", f"""{POLICIES[0]} mov.u32 %r8, sh; mad.lo.u32 %r9, %r1, 16, %r8; setp.eq.u32 %p1, %r1, 0; @!%p1 bra S; cp.async.bulk.prefetch.L2.global [%q1], 1024; mbarrier.init.shared.b64 [mb], 1; fence.mbarrier_init.release.cluster; fence.proxy.async; mbarrier.arrive.expect_tx.shared.b64 %q10, [mb], 1024; cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [sh], [%q1], 1024, [mb], %q20; S: bar.sync 0; W: mbarrier.try_wait.parity.shared.b64 %p2, [mb], 0; @!%p2 bra W; xor.b32 %r9, %r9, 16; {OUT} ld.shared.v4.b32 {{%r40, %r41, %r42, %r43}}, [%r9]; st.global.v4.b32 [%q3], {{%r40, %r41, %r42, %r43}};""", top=".shared .align 128 .b8 sh[4096];\n" + MB)
+case("cp.async.bulk to global with a policy and a wait for reads", f"{POLICIES[0]} {fill_shared()} fence.proxy.async; bar.sync 0; setp.eq.u32 %p1, %r1, 0; @!%p1 bra E; cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%q2], [sh], 512, %q20; cp.async.bulk.commit_group; cp.async.bulk.global.shared::cta.bulk_group [%q2+512], [sh+512], 512; cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 1; cp.async.bulk.wait_group 0; E:", top=".shared .align 128 .b8 sh[4096];")
+case("prefetchu, applypriority, pmevent", f"{IN} {OUT} ld.global.u32 %r30, [%q4]; prefetchu.L1 [%q4]; applypriority.global.L2::evict_normal [%q1], 128; prefetch.global.L2::evict_last [%q4]; prefetch.global.L2::evict_normal [%q4]; pmevent 3; st.global.u32 [%q3], %r30;")
+
+# ---- loads, stores and addresses of less usual kinds ----
+for ty in ("u32", "f32", "b64"):
+    for n in (1, 2):
+        v = "" if n == 1 else ".v2"
+        regs = [f"{REG[ty]}{30 + k}" for k in range(n)]
+        case(f"ldu.global{v}.{ty}", f"{OUT} ldu.global{v}.{ty} {vec(regs)}, [%q1+16]; {put(regs)}")
+for hint in ("L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last.L2::64B", "L2::256B", "relaxed.gpu", "nc.L1::no_allocate.L2::256B", "nc.L2::128B", "relaxed.gpu.L1::no_allocate"):
+    # Strong accesses name their order before the space.
+    strong, _, rest = hint.partition(".L1")
+    ops = f"{strong}.global{'.L1' + rest if rest else ''}" if strong.startswith("relaxed") else f"global.{hint}"
+    case(f"ld.{ops}.v4.u32", f"{IN} {OUT} ld.{ops}.v4.u32 {{%r30, %r31, %r32, %r33}}, [%q4]; st.global.v4.u32 [%q3], {{%r30, %r31, %r32, %r33}};")
+for hint in ("L1::evict_normal", "L1::evict_unchanged", "L1::evict_last", "L1::no_allocate"):
+    case(f"st.global.{hint}.v4.u32", f"{LOADR} st.global.{hint}.v4.u32 [%q3], {{%r20, %r21, %r22, %r23}};")
+for space, place, fill_, top in (("global", "%q4", IN, ""), ("shared", "%r9", fill_shared(), TOPS["shared"])):
+    case(f"ld.volatile.{space}.v2.u32 and its store", f"{fill_} {OUT} ld.volatile.{space}.v2.u32 {{%r30, %r31}}, [{place}]; " + (f"st.volatile.shared.v2.u32 [%r9+8], {{%r30, %r31}}; ld.volatile.shared.v4.u32 {{%r30, %r31, %r32, %r33}}, [%r9]; st.global.v4.u32 [%q3], {{%r30, %r31, %r32, %r33}};" if space == "shared" else "st.volatile.global.v2.u32 [%q3], {%r30, %r31};"), top=top)
+case("ld.volatile of a generic address", f"{IN} {OUT} cvta.global.u64 %q5, %q4; ld.volatile.u32 %r30, [%q5]; cvta.global.u64 %q5, %q3; st.volatile.u32 [%q5], %r30; cvta.to.global.u64 %q6, %q5; st.global.u32 [%q6+4], %r30;")
+case("cvta.to and back", f"{fill_shared()} {OUT} .local .align 16 .b8 lo[16]; mov.u64 %q9, sh; cvta.shared.u64 %q10, %q9; cvta.to.shared.u64 %q11, %q10; sub.u64 %q11, %q11, %q9; cvt.u32.u64 %r30, %q11; mov.u64 %q9, lo; st.local.u32 [%q9], %r1; cvta.local.u64 %q10, %q9; cvta.to.local.u64 %q11, %q10; ld.local.u32 %r31, [%q11]; mov.u64 %q9, co; cvta.const.u64 %q10, %q9; ld.u32 %r32, [%q10+8]; cvta.to.const.u64 %q11, %q10; ld.const.u32 %r33, [%q11+12]; st.global.v4.u32 [%q3], {{%r30, %r31, %r32, %r33}};", top=TOPS["shared"] + "\n" + TOPS["const"])
+case("isspacep of shared::cta and shared::cluster", f"{fill_shared()} {OUT} mov.u64 %q9, sh; cvta.shared.u64 %q10, %q9; isspacep.shared::cta %p1, %q10; selp.u32 %r30, 1, 0, %p1; isspacep.shared::cluster %p1, %q10; selp.u32 %r31, 1, 0, %p1; isspacep.shared::cta %p1, %q1; selp.u32 %r32, 1, 0, %p1; isspacep.shared::cluster %p1, %q1; selp.u32 %r33, 1, 0, %p1; st.global.v4.u32 [%q3], {{%r30, %r31, %r32, %r33}};", top=TOPS["shared"])
+FENCES = ["membar.cta", "membar.gl", "membar.sys", "fence.acq_rel.cta", "fence.acq_rel.gpu", "fence.sc.sys", "fence.proxy.alias", "fence.proxy.async", "fence.proxy.async.global", "fence.proxy.async.shared::cta", "fence.proxy.async.shared::cluster"]
+for fence in FENCES:
+    case(fence, f"{fill_shared()} {OUT} {fence}; xor.b32 %r9, %r9, 16; ld.shared.u32 %r30, [%r9]; st.global.u32 [%q3], %r30;", top=TOPS["shared"])
+
+# ---- wmma: stores to shared memory, saturation, no stride ----
+def wmma_place(name, d, n, space, stride, kind, sat=""):
+    body = "add.u64 %q11, %q1, 2048; add.u64 %q12, %q1, 4096; "
+    out = {"f16": 512, "f32": 1024, "s32": 1024}[d]
+    r = "%f" if d == "f32" else "%r"
+    frag = lambda reg, s, cnt: "{" + ", ".join(f"{reg}{s + i}" for i in range(cnt)) + "}"
+    ab = "s8" if d == "s32" else "f16"
+    na = 2 if ab == "s8" else 8
+    s = ", 16" if stride else ""
+    body += f"wmma.load.a.sync.aligned.row.m16n16k16.global.{ab} {frag('%r', 10, na)}, [%q1]{s}; wmma.load.b.sync.aligned.col.m16n16k16.global.{ab} {frag('%r', 20, na)}, [%q11]{s}; wmma.load.c.sync.aligned.row.m16n16k16.global.{d} {frag(r, 30, n)}, [%q12]{s}; "
+    types = ".s8.s8" if ab == "s8" else ""
+    body += f"wmma.mma.sync.aligned.row.col.m16n16k16.{d}{types}.{d}{sat} {frag(r, 40, n)}, {frag('%r', 10, na)}, {frag('%r', 20, na)}, {frag(r, 30, n)}; "
+    if space == "shared":
+        body += f"wmma.store.d.sync.aligned.row.m16n16k16.shared.{d} [sh], {frag(r, 40, n)}{s}; bar.sync 0; mov.u32 %r8, sh; mov.u32 %r9, %r1; L: mad.lo.u32 %r50, %r9, 4, %r8; ld.shared.b32 %r51, [%r50]; mul.wide.u32 %q9, %r9, 4; add.u64 %q9, %q9, %q2; st.global.b32 [%q9], %r51; add.u32 %r9, %r9, 32; setp.lt.u32 %p1, %r9, {out // 4}; @%p1 bra L;"
+    else:
+        body += f"wmma.store.d.sync.aligned.row.m16n16k16.global.{d} [%q2], {frag(r, 40, n)}{s};"
+    case(name, body, inputs=kind, threads=32, out=out, top=TOPS["shared"])
+
+
+for d, n, kind in (("f16", 4, "f16i"), ("f32", 8, "f16i,f32i"), ("s32", 8, "bits")):
+    wmma_place(f"wmma.store.d of {d} to shared memory", d, n, "shared", True, kind)
+    wmma_place(f"wmma of {d} without strides", d, n, "global", False, kind)
+wmma_place("wmma.mma of s8 with .satfinite", "s32", 8, "global", True, "bits", ".satfinite")
+
+# ---- control with .uni, and calls that return nothing ----
+case("bra.uni, ret.uni, call.uni", f"""{LOADR} bra.uni M; mov.u32 %r20, 0; M: {{ .param .b32 a; .param .b32 r; st.param.b32 [a], %r20; call.uni (r), odd, (a); ld.param.b32 %r30, [r]; }} call.uni none; st.global.u32 [%q3], %r30;""",
+     top=""".func (.param .b32 r) odd(.param .b32 a) { .reg .b32 %r<3>; .reg .pred %p1; ld.param.b32 %r1, [a]; setp.lt.s32 %p1, %r1, 0; @%p1 bra N; or.b32 %r1, %r1, 1; st.param.b32 [r], %r1; ret; N: xor.b32 %r2, %r1, 255; st.param.b32 [r], %r2; ret.uni; }
+.func none() { ret.uni; }""")
+case("brx.idx.uni", f"{LOADR} mov.u32 %r21, %ctaid.x; T: .branchtargets A, B; brx.idx.uni %r21, T; A: mov.u32 %r30, 11; bra E; B: mov.u32 %r30, 22; E: st.global.u32 [%q3], %r30;", blocks=2)
+case("a vector of eight in shared memory by parts", f"{fill_shared()} {OUT} xor.b32 %r9, %r9, 16; ld.shared.v2.u64 {{%q30, %q31}}, [%r9]; st.global.v2.u64 [%q3], {{%q31, %q30}};", top=TOPS["shared"])
+
 if __name__ == "__main__":
     here = pathlib.Path(__file__).resolve().parent
     (here / "wide.txt").write_text("\n".join(cases) + "\n")
