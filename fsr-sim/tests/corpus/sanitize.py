@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The corpus under compute-sanitizer, on a GPU: `python3 sanitize.py LOGS > sanitizer.csv`.
 
-Runs each kernel under each tool, several at once, and leaves what they printed in the folder LOGS; what lies there
-already is not run again. Prints, for each kernel, what each tool found.
+Runs each kernel that sanitizer.csv lacks under each tool, several at once, and leaves what they printed in the folder
+LOGS; what lies there already is not run again. Prints, for each kernel, what each tool found, now or before.
 """
 import csv
 import pathlib
@@ -47,8 +47,10 @@ def run(logs, name, tool):
 logs = pathlib.Path(sys.argv[1])
 logs.mkdir(parents=True, exist_ok=True)
 names = subprocess.run([sys.executable, HERE / "judge.py"], capture_output=True, text=True, check=True).stdout.split()
+rows = {row[0]: row[1:] for row in csv.reader((HERE / "sanitizer.csv").read_text().splitlines())}
+missing = [name for name in names if name not in rows]
 with ThreadPoolExecutor(12) as pool:
-    found = list(pool.map(lambda name: [run(logs, name, tool) for tool in TOOLS], names))
+    rows |= zip(missing, pool.map(lambda name: [run(logs, name, tool) for tool in TOOLS], missing))
 out = csv.writer(sys.stdout, lineterminator="\n")
 out.writerow(["kernel", *TOOLS])
-out.writerows([name, *words] for name, words in zip(names, found))
+out.writerows([name, *rows[name]] for name in names)
