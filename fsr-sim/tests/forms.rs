@@ -277,6 +277,7 @@ fn integers_of_24_bits_of_pairs_and_of_fields() {
         ("mul24.hi.s32 %r10, %r4, %r5", 0xff80_0000, 0x00ff_ffff, 0, 0x80),
         ("mad24.lo.u32 %r10, %r4, %r5, %r6", 0x100_0003, 5, 7, 22),
         ("mad24.lo.s32 %r10, %r4, %r5, %r6", 0x00ff_ffff, 5, 7, 2),
+        ("mad24.hi.u32 %r10, %r4, %r5, %r6", 0xff80_0000, 0x00ff_ffff, 0x80, 0x8000_0000),
         ("mad24.hi.s32 %r10, %r4, %r5, %r6", 0x0080_0000, 0x0080_0000, i32::MAX as u32, 0xbfff_ffff),
         ("mad24.hi.sat.s32 %r10, %r4, %r5, %r6", 0x0080_0000, 0x0080_0000, i32::MAX as u32, i32::MAX as u32),
         (
@@ -300,6 +301,8 @@ fn integers_of_24_bits_of_pairs_and_of_fields() {
     ] {
         assert_eq!(words(&format!("{instruction};"), &[a, b, c], 1), [want], "{instruction}");
     }
+    let body = "mov.b32 {%h1, %h2}, %r4; mad.hi.u16 %h3, %h1, %h1, %h2; mad.hi.s16 %h4, %h1, %h1, %h2; mov.b32 %r10, {%h3, %h4};";
+    assert_eq!(words(body, &[0x0005_ffff], 1), [0x0005_0003]);
 }
 
 #[test]

@@ -26,21 +26,19 @@ op! {
     MUL_WIDE_S32 = map2::<i32, i32, i64>, |a, b| i64::from(a) * i64::from(b);
     MUL_WIDE_U16 = map2::<u16, u16, u32>, |a, b| u32::from(a) * u32::from(b);
     MUL_WIDE_S16 = map2::<i16, i16, i32>, |a, b| i32::from(a) * i32::from(b);
-    MUL24_LO_U = map2::<u32, u32, u32>, |a, b| (a & 0xff_ffff).wrapping_mul(b & 0xff_ffff);
-    MUL24_LO_S = map2::<i32, i32, i32>, |a, b| ((a << 8) >> 8).wrapping_mul((b << 8) >> 8);
-    MUL24_HI_U = map2::<u32, u32, u32>, |a, b| high24(a, b);
-    MUL24_HI_S = map2::<i32, i32, i32>, |a, b| high24_signed(a, b);
+    MUL24_LO_U = map2::<u32, u32, u32>, |a, b| product24(a, b) as u32;
+    MUL24_LO_S = map2::<i32, i32, i32>, |a, b| product24_signed(a, b) as i32;
+    MUL24_HI_U = map2::<u32, u32, u32>, |a, b| (product24(a, b) >> 16) as u32;
+    MUL24_HI_S = map2::<i32, i32, i32>, |a, b| (product24_signed(a, b) >> 16) as i32;
 
     MAD_LO_32 = map3::<u32, u32, u32, u32>, |a, b, c| a.wrapping_mul(b).wrapping_add(c);
     MAD_LO_64 = map3::<u64, u64, u64, u64>, |a, b, c| a.wrapping_mul(b).wrapping_add(c);
     MAD_LO_16 = map3::<u16, u16, u16, u16>, |a, b, c| a.wrapping_mul(b).wrapping_add(c);
-    MAD24_LO_U = map3::<u32, u32, u32, u32>,
-        |a, b, c| (a & 0xff_ffff).wrapping_mul(b & 0xff_ffff).wrapping_add(c);
-    MAD24_LO_S = map3::<i32, i32, i32, i32>,
-        |a, b, c| ((a << 8) >> 8).wrapping_mul((b << 8) >> 8).wrapping_add(c);
-    MAD24_HI_U = map3::<u32, u32, u32, u32>, |a, b, c| high24(a, b).wrapping_add(c);
-    MAD24_HI_S = map3::<i32, i32, i32, i32>, |a, b, c| high24_signed(a, b).wrapping_add(c);
-    MAD24_HI_SAT_S = map3::<i32, i32, i32, i32>, |a, b, c| high24_signed(a, b).saturating_add(c);
+    MAD24_LO_U = map3::<u32, u32, u32, u32>, |a, b, c| (product24(a, b) as u32).wrapping_add(c);
+    MAD24_LO_S = map3::<i32, i32, i32, i32>, |a, b, c| (product24_signed(a, b) as i32).wrapping_add(c);
+    MAD24_HI_U = map3::<u32, u32, u32, u32>, |a, b, c| ((product24(a, b) >> 16) as u32).wrapping_add(c);
+    MAD24_HI_S = map3::<i32, i32, i32, i32>, |a, b, c| ((product24_signed(a, b) >> 16) as i32).wrapping_add(c);
+    MAD24_HI_SAT_S = map3::<i32, i32, i32, i32>, |a, b, c| ((product24_signed(a, b) >> 16) as i32).saturating_add(c);
     MAD_HI_U16 = map3::<u16, u16, u16, u16>,
         |a, b, c| (((u32::from(a) * u32::from(b)) >> 16) as u16).wrapping_add(c);
     MAD_HI_S16 = map3::<i16, i16, i16, i16>,
@@ -197,16 +195,16 @@ fn funnel_right(a: u32, b: u32, n: u32) -> u32 {
     (((u64::from(b) << 32) | u64::from(a)) >> n) as u32
 }
 
-/// Bits 16 to 47 of the product of the low 24 bits.
+/// The product of the low 24 bits: 48 bits, of which `.lo` takes the lower 32, and `.hi` the upper.
 #[inline(always)]
-fn high24(a: u32, b: u32) -> u32 {
-    ((u64::from(a & 0xff_ffff) * u64::from(b & 0xff_ffff)) >> 16) as u32
+fn product24(a: u32, b: u32) -> u64 {
+    u64::from(a & 0xff_ffff) * u64::from(b & 0xff_ffff)
 }
 
 /// The same of signed numbers.
 #[inline(always)]
-fn high24_signed(a: i32, b: i32) -> i32 {
-    ((i64::from((a << 8) >> 8) * i64::from((b << 8) >> 8)) >> 16) as i32
+fn product24_signed(a: i32, b: i32) -> i64 {
+    i64::from((a << 8) >> 8) * i64::from((b << 8) >> 8)
 }
 
 /// An operation on each 16 bits of two words.

@@ -56,6 +56,11 @@ impl<'a> Mods<'a> {
     }
 }
 
+/// `bit` where it is set.
+pub(super) fn flag(set: bool, bit: u32) -> u32 {
+    if set { bit } else { 0 }
+}
+
 /// Exactly `N` operands.
 pub(super) fn operands<'i, 'a, const N: usize>(
     instruction: &'i Instruction<'a>,

@@ -14,8 +14,8 @@ fn only(i: &Instruction<'_>, known: &[&str]) -> Decoded<()> {
     mods.finish()
 }
 
-/// `fence.acq_rel.gpu`, `fence.mbarrier_init.release.cluster`, `fence.proxy.async.global`, `membar.gl`: nothing but the
-/// tensor maps of a proxy fence, which no instruction here reads.
+/// `fence.acq_rel.gpu`, `fence.mbarrier_init.release.cluster`, `fence.proxy.async.global`, `membar.gl`; those of tensor
+/// maps are unsupported, as is what reads the maps.
 fn is_fence(i: &Instruction<'_>) -> bool {
     const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
     let proxy = |rest: &[&str]| {
@@ -42,7 +42,8 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         Ok(())
     }
 
-    /// `cp.async.bulk.prefetch`, `prefetch`, `prefetchu`, `applypriority`, `discard`, `pmevent`, `setmaxnreg`, `griddepcontrol`.
+    /// `cp.async.bulk.prefetch`, `prefetch`, `prefetchu`, `applypriority`, `discard`, `pmevent`, `setmaxnreg`,
+    /// `griddepcontrol`.
     pub(super) fn hint(&mut self, i: &Instruction<'a>) -> Decoded<()> {
         let known: &[&str] = match i.opcode {
             "cp" => &["async", "bulk", "prefetch", "L2", "global", "L2::cache_hint"],

@@ -1,7 +1,7 @@
 //! Decoding of `mbarrier` and of bulk copies; what reaches another block of a cluster is beyond this simulator.
 
 use super::builder::KernelBuilder;
-use super::decode::{Mods, operands, without_policy};
+use super::decode::{Mods, flag, operands, without_policy};
 use super::inst::{Class, NONE};
 use super::{Decoded, Refusal, invalid};
 use crate::exec::mbarrier::{self, Op};
@@ -165,8 +165,4 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         });
         Ok(())
     }
-}
-
-fn flag(set: bool, bit: u32) -> u32 {
-    if set { bit } else { 0 }
 }

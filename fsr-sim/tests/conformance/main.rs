@@ -2,7 +2,8 @@
 //!
 //! `scalar.txt` lists instruction forms, one a line: instruction, type of the result, types of the sources. Each
 //! becomes a kernel of one instruction over 1024 inputs. What the GPU gave lies in `h200/`; `record.py` makes it anew
-//! on a machine with a GPU (see its head). To add a form, add its line and record again. `wide.txt` lists whole kernels
+//! on a machine with a GPU (see its head). To add a form, add its line at the end and record again; until then it only
+//! has to run, and the table tells how many do no more. `wide.txt` lists whole kernels
 //! for what one instruction on registers does not show (`wide.rs`).
 
 mod bounds;

@@ -7,7 +7,7 @@ use crate::exec::soft::Rounding;
 use crate::exec::{float, int};
 use crate::parse::{Instruction, ScalarType as T};
 use crate::program::builder::KernelBuilder;
-use crate::program::decode::{Mods, operands};
+use crate::program::decode::{Mods, flag, operands};
 use crate::program::inst::Class;
 use crate::program::{Decoded, Refusal};
 
@@ -295,7 +295,6 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         }
         let relu = mods.flag("relu");
         let ty = mods.ty()?;
-        let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         if half_flags(ty).is_some() && !relu {
             let flags = flag(ftz, half::HALF_FTZ) | flag(nan, half::NAN_WINS) | flag(xorsign, half::XORSIGN);
             return self.half(mods, i, if min { HalfOp::Min } else { HalfOp::Max }, ty, flags, Class::Half);

@@ -3,7 +3,7 @@
 use crate::exec::carry;
 use crate::parse::{Instruction, ScalarType as T};
 use crate::program::builder::KernelBuilder;
-use crate::program::decode::Mods;
+use crate::program::decode::{Mods, flag};
 use crate::program::inst::{Class, NONE};
 use crate::program::{Decoded, Refusal, invalid};
 
@@ -22,7 +22,6 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         if !matches!(ty, T::U32 | T::S32 | T::U64 | T::S64) {
             return Err(Refusal::Unsupported);
         }
-        let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         let aux = flag(takes, carry::TAKES)
             | flag(sets, carry::SETS)
             | flag(ty.bits() == 64, carry::WIDE)
@@ -41,10 +40,10 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         };
         let rows = rest.into_iter().map(|operand| self.src(operand, ty)).collect::<Decoded<Vec<_>>>()?;
         let d = self.dst(d, ty)?;
-        let flag = self.carry();
+        let carry_row = self.carry();
         let row = |k: usize| rows.get(k).copied().unwrap_or(NONE);
         self.lane(op, Class::Integer, |n| {
-            (n.d, n.a, n.b, n.c, n.aux, n.target) = (d, row(0), row(1), row(2), aux, flag);
+            (n.d, n.a, n.b, n.c, n.aux, n.target) = (d, row(0), row(1), row(2), aux, carry_row);
         });
         Ok(())
     }
