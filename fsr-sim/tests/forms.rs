@@ -298,6 +298,10 @@ fn integers_of_24_bits_of_pairs_and_of_fields() {
         ("max.relu.s16x2 %r10, %r4, %r5", 0x8000_0001, 0xffff_0003, 0, 3),
         ("min.relu.s32 %r10, %r4, %r5", -4i32 as u32, 5, 0, 0),
         ("max.relu.s32 %r10, %r4, %r5", -4i32 as u32, 5, 0, 5),
+        ("max.relu.s32 %r10, %r4, %r5", -4i32 as u32, -5i32 as u32, 0, 0),
+        ("min.u16x2 %r10, %r4, %r5", 0x8000_0001, 0x7fff_ffff, 0, 0x7fff_0001),
+        ("max.s16x2 %r10, %r4, %r5", 0x8000_0001, 0x7fff_ffff, 0, 0x7fff_0001),
+        ("min.relu.s16x2 %r10, %r4, %r5", 0x8000_0002, 0x7fff_0003, 0, 2),
     ] {
         assert_eq!(words(&format!("{instruction};"), &[a, b, c], 1), [want], "{instruction}");
     }
