@@ -238,16 +238,15 @@ fn element(dtype: Dtype, value: f64) -> Vec<u8> {
 
 /// Inputs that are all zero show nothing.
 fn check_inputs(share: &Path, id: CaseId, case: &CaseInfo, set: SetId) -> Result<(), JudgeError> {
-    let inputs =
-        case.buffers.iter().enumerate().filter(|(_, buffer)| {
-            buffer.role != BufferRole::Output && !buffer.is_scalar() && !buffer.is_empty()
-        });
+    let inputs = case
+        .buffers
+        .iter()
+        .enumerate()
+        .filter(|(_, buffer)| buffer.role != BufferRole::Output && !buffer.is_scalar());
     // A few integers may all be zero by chance, beside buffers that are updated and begin as zeros.
-    let elements = |read_only: bool| -> u64 {
-        let counted = inputs.clone().filter(|(_, buffer)| !read_only || buffer.role == BufferRole::Input);
-        counted.map(|(_, buffer)| buffer.len()).sum()
-    };
-    if elements(elements(true) > 0) < TELLING {
+    let updated = inputs.clone().all(|(_, buffer)| buffer.role == BufferRole::InOut || buffer.is_empty());
+    let telling = inputs.clone().filter(|(_, buffer)| updated || buffer.role == BufferRole::Input);
+    if telling.map(|(_, buffer)| buffer.len()).sum::<u64>() < TELLING {
         return Ok(());
     }
     for (at, _) in inputs {
@@ -266,6 +265,65 @@ fn is_all_zero(path: &Path) -> io::Result<bool> {
             0 => return Ok(true),
             read if piece[..read].iter().any(|byte| *byte != 0) => return Ok(false),
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of a case with these inputs: role, elements and the last element.
+    fn check_inputs_of(inputs: &[(BufferRole, usize, u8)]) -> Result<(), JudgeError> {
+        let share = tempfile::tempdir().unwrap();
+        for (at, (_, elements, last)) in inputs.iter().enumerate() {
+            let mut content = vec![0; *elements];
+            if let Some(element) = content.last_mut() {
+                *element = *last;
+            }
+            fs::write(files::input(share.path(), 0, 0, at), content).unwrap();
+        }
+        let buffers = inputs.iter().enumerate().map(|(at, (role, elements, _))| BufferInfo {
+            name: format!("b{at}"),
+            role: *role,
+            dtype: Dtype::U8,
+            shape: vec![*elements as u64],
+        });
+        let case = CaseInfo {
+            name: "n=1".to_owned(),
+            dims: vec![("n".to_owned(), 1)],
+            timed: false,
+            drawn: true,
+            buffers: buffers.collect(),
+            work_bytes: 0,
+            work_flops: 0,
+        };
+        check_inputs(share.path(), 0, &case, 0)
+    }
+
+    #[test]
+    fn inputs_that_are_all_zero() {
+        use BufferRole::{InOut, Input};
+        let refused: [&[_]; 4] = [
+            &[(Input, 1000, 0)],
+            &[(Input, 10, 0), (Input, 10, 0)],
+            // Nothing is merely read.
+            &[(InOut, 1000, 0)],
+            &[(Input, 0, 0), (InOut, 1000, 0)],
+        ];
+        for inputs in refused {
+            let error = check_inputs_of(inputs).unwrap_err();
+            assert!(error.to_string().contains("case `n=1`: all inputs are zero"), "{inputs:?}: {error}");
+        }
+        let accepted: [&[_]; 4] = [
+            &[(Input, 1000, 1)],
+            &[(Input, 1000, 0), (InOut, 1000, 1)],
+            // One byte, drawn as zero, whose histogram begins as zeros.
+            &[(Input, 1, 0), (InOut, 256, 0)],
+            &[(Input, 0, 0)],
+        ];
+        for inputs in accepted {
+            check_inputs_of(inputs).unwrap();
         }
     }
 }
