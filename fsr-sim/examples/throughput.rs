@@ -1,7 +1,7 @@
 //! Times kernels on the simulator: `cargo run --release -p fsr-sim --example throughput [threads] [case] [checks]`.
 //!
-//! Each line is the least of a few launches. `case`: only those whose name begins with it; `checks`: `bounds`,
-//! `counts` or `full` only.
+//! Each line is the least of a few launches. `case`: only those whose name begins with it; `checks`: `off`, `bounds`,
+//! `counts` or `full` only. `blocks`, or `blocks of softmax`: two kernels again, by block size.
 
 use fsr_sim::{Arg, Device, LaunchConfig, Level, Module, Options, Profile};
 use std::time::{Duration, Instant};
@@ -39,6 +39,39 @@ const fn case(
 
 const MIB: u64 = 1 << 20;
 
+/// Softmax of 512 rows of 1024, a block for each.
+const fn softmax_by(name: &'static str, threads: u32) -> Case {
+    case(
+        [name, "softmax", "softmax"],
+        [512, 1, 1],
+        [threads, 1, 1],
+        4 * threads,
+        &[Buffer(2 * MIB), Buffer(2 * MIB), I32(1024)],
+    )
+}
+
+/// Saxpy of 4M elements.
+const fn saxpy_by(name: &'static str, threads: u32) -> Case {
+    case(
+        [name, "saxpy", "saxpy"],
+        [(1 << 22) / threads, 1, 1],
+        [threads, 1, 1],
+        0,
+        &[I32(1 << 22), F32(2.0), Buffer(16 * MIB), Buffer(16 * MIB)],
+    )
+}
+
+const BLOCKS: [Case; 8] = [
+    saxpy_by("blocks of saxpy: 32", 32),
+    saxpy_by("blocks of saxpy: 128", 128),
+    saxpy_by("blocks of saxpy: 256", 256),
+    saxpy_by("blocks of saxpy: 1024", 1024),
+    softmax_by("blocks of softmax: 32", 32),
+    softmax_by("blocks of softmax: 128", 128),
+    softmax_by("blocks of softmax: 256", 256),
+    softmax_by("blocks of softmax: 1024", 1024),
+];
+
 const CASES: [Case; 16] = [
     case(
         ["reduce 1M", "reduce", "reduce"],
@@ -75,13 +108,7 @@ const CASES: [Case; 16] = [
         0,
         &[Buffer(4 * MIB), Buffer(1024), I32(4 << 20)],
     ),
-    case(
-        ["softmax 512x1024", "softmax", "softmax"],
-        [512, 1, 1],
-        [256, 1, 1],
-        1024,
-        &[Buffer(2 * MIB), Buffer(2 * MIB), I32(1024)],
-    ),
+    softmax_by("softmax 512x1024", 256),
     case(
         ["scan 1M", "scan", "scan"],
         [4096, 1, 1],
@@ -194,13 +221,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut given = std::env::args().skip(1);
     let threads = given.next().and_then(|n| n.parse().ok()).unwrap_or(1);
     let (case, checks) = (given.next().unwrap_or_default(), given.next().unwrap_or_default());
-    let mut levels =
-        vec![("bounds", Level::Bounds, false), ("counts", Level::Bounds, true), ("full", Level::Full, true)];
+    let mut levels = vec![
+        ("off", Level::Off, false),
+        ("bounds", Level::Bounds, false),
+        ("counts", Level::Bounds, true),
+        ("full", Level::Full, true),
+    ];
     levels.retain(|(name, ..)| name.starts_with(&checks));
     print!("{:<24} {:>11}", "seconds (ns/instruction)", "warp insts");
     levels.iter().for_each(|(name, ..)| print!(" {name:>21}"));
     println!();
-    for case in CASES.iter().filter(|one| one.name.starts_with(&case)) {
+    for case in CASES.iter().chain(&BLOCKS).filter(|one| one.name.starts_with(&case)) {
         let mut line = String::new();
         for (_, level, counting) in &levels {
             let options = Options { level: *level, counting: *counting, threads, ..Options::default() };

@@ -5,6 +5,7 @@ use super::warp::{ClusterBarrier, Stop, Warp};
 use super::{BlockState, Launch, WarpState, trap};
 use crate::check::{FaultKind, Level};
 use crate::count::Counters;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Warp instructions that a warp runs before the next one's turn.
@@ -87,18 +88,36 @@ enum Progress {
     Stopped,
 }
 
+/// Blocks that no thread has taken.
+struct Blocks {
+    next: AtomicU64,
+    total: u64,
+    threads: u64,
+}
+
+impl Blocks {
+    /// Some that follow each other, fewer towards the end: neighbours often share pages of memory, for whose records
+    /// threads would wait for each other.
+    fn take(&self) -> Range<u64> {
+        let after =
+            |first: u64| (first + ((self.total - first) / (8 * self.threads)).clamp(1, 64)).min(self.total);
+        let (Ok(first) | Err(first)) = self.next.fetch_update(Relaxed, Relaxed, |first| Some(after(first)));
+        first..after(first)
+    }
+}
+
 /// Runs all blocks on `threads` threads; faults are in the launch.
 pub(crate) fn run_grid(launch: &Launch<'_>, threads: usize) -> Counters {
     let [x, y, z] = launch.grid.map(u64::from);
     let total = x * y * z;
-    let next = AtomicU64::new(0);
     let threads = threads.clamp(1, usize::try_from(total).unwrap_or(usize::MAX).max(1));
+    let blocks = Blocks { next: AtomicU64::new(0), total, threads: threads as u64 };
     if threads == 1 {
-        return Worker::new(launch).run(&next, total);
+        return Worker::new(launch).run(&blocks);
     }
     std::thread::scope(|scope| {
         let workers: Vec<_> =
-            (0..threads).map(|_| scope.spawn(|| Worker::new(launch).run(&next, total))).collect();
+            (0..threads).map(|_| scope.spawn(|| Worker::new(launch).run(&blocks))).collect();
         let mut counters = Counters::new(launch.kernel.code.len(), launch.counting);
         for worker in workers {
             match worker.join() {
@@ -121,22 +140,20 @@ impl<'l> Worker<'l> {
         }
     }
 
-    fn run(mut self, next: &AtomicU64, total: u64) -> Counters {
+    fn run(mut self, blocks: &Blocks) -> Counters {
         let mut waiting: std::collections::VecDeque<Block> = std::collections::VecDeque::new();
-        let mut fresh = true;
+        let mut fresh = 0..0;
         loop {
             if self.launch.stop.load(Relaxed) {
                 break;
             }
             // Blocks that gave way go on when there is no new one, or after each new one.
             let mut block = None;
-            if fresh && waiting.len() < 2048 {
-                let index = next.fetch_add(1, Relaxed);
-                if index < total {
-                    block = Some(self.start(index));
-                } else {
-                    fresh = false;
+            if waiting.len() < 2048 {
+                if fresh.is_empty() {
+                    fresh = blocks.take();
                 }
+                block = fresh.next().map(|index| self.start(index));
             }
             let Some(mut block) = block.or_else(|| waiting.pop_front()) else { break };
             match self.advance(&mut block) {
