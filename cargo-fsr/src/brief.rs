@@ -1,4 +1,4 @@
-//! What one search is about: the kernel as prompts and compiler see it, and the settings of the loop.
+//! What one search is about: the kernel as prompts and compiler see it.
 //!
 //! Plain data, resolved and read: nothing here opens a file, and a journal's header can hold all of it.
 
@@ -142,39 +142,6 @@ impl Bounds {
 impl fmt::Display for Bounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} to {}", self.min, self.max)
-    }
-}
-
-/// How far and how wide to search.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
-    /// Candidates a round (N of the paper); at least 1.
-    pub candidates: u32,
-    /// Rounds (the depth of the paper); at least 1.
-    pub rounds: u32,
-    /// Ends the search after so many rounds in a row without a new best; `None` runs all rounds.
-    pub patience: Option<u32>,
-    /// Decides which direction each slot is pointed at, and nothing else.
-    pub seed: u64,
-    /// Most combinations of tunables tried for one candidate.
-    pub max_combinations: u32,
-    /// Size of a prompt, in bytes, at which the history is trimmed.
-    pub prompt_bytes: usize,
-    /// Largest source of a candidate, in bytes.
-    pub source_bytes: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            candidates: 4,
-            rounds: 5,
-            patience: None,
-            seed: 0,
-            max_combinations: 64,
-            prompt_bytes: 96 * 1024,
-            source_bytes: 128 * 1024,
-        }
     }
 }
 

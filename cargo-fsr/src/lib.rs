@@ -27,5 +27,6 @@ pub mod project;
 pub mod report;
 mod scratch;
 pub mod search;
+pub mod settings;
 pub mod state;
 pub mod verify;

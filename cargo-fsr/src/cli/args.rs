@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::budget::{self, Budget};
 use crate::project::{Locking, Selection};
+use crate::settings::{Settings, Strategy, Target};
 
 /// Tunes the CUDA kernels of a Rust project with a language model and keeps the winning PTX.
 ///
@@ -73,6 +74,8 @@ pub enum Command {
     List(List),
     /// Show one kernel: its spec, its entries, its times.
     Show(Show),
+    /// List the templates that prompts are made from, print some, or write them down to be changed.
+    Prompts(Prompts),
     /// Remove entries that no spec asks for any more.
     Prune(Prune),
     /// Find or install the compiler (NVRTC).
@@ -90,12 +93,6 @@ pub struct Tune {
     /// Tune fresh ones too.
     #[arg(long)]
     pub force: bool,
-    /// Candidates a round.
-    #[arg(short = 'n', long, value_name = "N", env = "FSR_CANDIDATES", value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub candidates: Option<u32>,
-    /// Rounds.
-    #[arg(long, value_name = "N", env = "FSR_ROUNDS", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub rounds: Option<u32>,
     /// A model of fsr.toml, or `command:PROGRAM ARGS`, `files:FOLDER`, `replay:FOLDER`.
     #[arg(long, value_name = "MODEL", env = "FSR_MODEL")]
     pub model: Option<String>,
@@ -112,8 +109,6 @@ pub struct Tune {
     /// Print the prompts of the first round and what a search may cost at most; ask nobody, store nothing.
     #[arg(long, conflicts_with_all = ["resume", "verdicts"])]
     pub dry_run: bool,
-    #[command(flatten)]
-    pub budget: BudgetArgs,
     /// With a replayed model: repeat the recorded verdicts and times too, without a GPU or a compiler.
     #[arg(long)]
     pub verdicts: bool,
@@ -127,9 +122,50 @@ pub struct Tune {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["package", "workspace", "manifest_path"])]
     pub bundle: Option<PathBuf>,
     #[command(flatten)]
+    pub search: SearchArgs,
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+    #[command(flatten)]
     pub selection: Selection,
     #[command(flatten)]
     pub locking: Locking,
+}
+
+/// How far, how wide and on which course `tune` searches.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Search")]
+pub struct SearchArgs {
+    /// Candidates a round.
+    #[arg(short = 'n', long, value_name = "N", env = "FSR_CANDIDATES", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub candidates: Option<u32>,
+    /// Rounds.
+    #[arg(long, value_name = "N", env = "FSR_ROUNDS", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: Option<u32>,
+    /// From which kernels a round goes on: `fsr`, all candidates from the best; `beam:K`, in turn from the K best;
+    /// `islands:K`, K groups of candidates, each from its own best, and every third round from its neighbour's.
+    #[arg(long, value_name = "STRATEGY", env = "FSR_STRATEGY")]
+    pub strategy: Option<Strategy>,
+    /// End after so many rounds in a row without a new best kernel.
+    #[arg(long, value_name = "N", env = "FSR_PATIENCE", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub patience: Option<u32>,
+    /// End with a kernel that is fast enough: `2x`, twice as fast as the baseline; `0.9-roofline`, nine tenths of what
+    /// the memory of a GPU allows.
+    #[arg(long, value_name = "TARGET", env = "FSR_TARGET")]
+    pub target: Option<Target>,
+}
+
+impl SearchArgs {
+    /// These over other settings.
+    pub fn over(&self, settings: Settings) -> Settings {
+        Settings {
+            candidates: self.candidates.unwrap_or(settings.candidates),
+            rounds: self.rounds.unwrap_or(settings.rounds),
+            strategy: self.strategy.unwrap_or(settings.strategy),
+            patience: self.patience.or(settings.patience),
+            target: self.target.or(settings.target),
+            ..settings
+        }
+    }
 }
 
 /// What `tune` may spend; `[budget]` in fsr.toml says the same.
@@ -220,6 +256,17 @@ pub struct Show {
 }
 
 #[derive(Debug, Args)]
+pub struct Prompts {
+    /// Templates to print or write; listed are all.
+    pub names: Vec<String>,
+    /// Write their texts into this folder, which `templates` in fsr.toml then names. No file there is overwritten.
+    #[arg(long, value_name = "DIR")]
+    pub write: Option<PathBuf>,
+    #[command(flatten)]
+    pub selection: Selection,
+}
+
+#[derive(Debug, Args)]
 pub struct Prune {
     /// Only tell what would be removed; exit code 8 if there is something.
     #[arg(long)]
@@ -241,7 +288,8 @@ pub enum ToolchainCommand {
     /// Install NVRTC and its headers with your own pip or uv.
     Install {
         /// CUDA version, as `12.8`; the one that the specs pin when left out.
-        version: Option<String>,
+        #[arg(value_name = "VERSION")]
+        cuda: Option<String>,
         #[command(flatten)]
         selection: Selection,
     },
@@ -279,4 +327,33 @@ pub struct Import {
     pub selection: Selection,
     #[command(flatten)]
     pub locking: Locking,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// What follows a flattened group in a struct would be shown among that group.
+    #[test]
+    fn every_flag_stands_under_its_own_heading() {
+        let mut command = Arguments::command();
+        command.build();
+        let mut headings: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for command in command.get_subcommands() {
+            for arg in command.get_arguments() {
+                let heading = arg.get_help_heading().unwrap_or("Options").to_owned();
+                headings.entry(heading).or_default().push(arg.get_id().to_string());
+            }
+        }
+        headings.remove("Options");
+        for names in headings.values_mut() {
+            names.sort();
+            names.dedup();
+        }
+        insta::assert_debug_snapshot!(headings);
+    }
 }

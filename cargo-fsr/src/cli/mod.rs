@@ -10,6 +10,7 @@ mod error;
 mod github;
 mod import;
 mod list;
+mod prompts;
 mod prune;
 mod rig;
 mod shell;
@@ -94,6 +95,7 @@ fn run(arguments: Arguments, shell: &Arc<Shell>) -> Result<Exit, CommandError> {
         Command::Verify(args) => verify::run(args, shell, &interrupt(shell)),
         Command::List(args) => list::run(args, shell),
         Command::Show(args) => show::run(args, shell),
+        Command::Prompts(args) => prompts::run(args, shell),
         Command::Prune(args) => prune::run(args, shell),
         Command::Toolchain(args) => toolchain::run(args, shell),
         Command::Bundle(args) => bundle::run(args, shell, &interrupt(shell)),

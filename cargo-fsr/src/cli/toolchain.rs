@@ -13,8 +13,8 @@ use crate::project::{Locking, Project};
 
 pub fn run(args: Toolchain, shell: &Shell) -> Result<Exit, CommandError> {
     match args.command {
-        ToolchainCommand::Install { version, selection } => {
-            let (versions, root) = match version {
+        ToolchainCommand::Install { cuda, selection } => {
+            let (versions, root) = match cuda {
                 Some(version) => {
                     let version = version.parse().map_err(|error| {
                         CommandError::new(Exit::Usage, format!("`{version}`: {error}"), "write it as 12.8")

@@ -96,7 +96,7 @@ pub fn run(args: Tune, shell: &Arc<Shell>, interrupt: &Interrupt) -> Result<Exit
     let mut due = Vec::new();
     for (package, kernel) in kernels {
         // A run that was stopped has stored its best so far, so that a fresh entry says nothing about its end.
-        let goes_on = || run::goes_on(&state, package, kernel, args.rounds, replays, shell);
+        let goes_on = || run::goes_on(&state, package, kernel, &args.search, replays, shell);
         let resumed = args.resume && goes_on()?;
         if resumed || args.force || !is_fresh(package, kernel) {
             due.push(Due { package, kernel, goes_on: resumed });

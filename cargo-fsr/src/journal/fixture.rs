@@ -1,7 +1,7 @@
 //! Records for tests.
 
 use super::{FORMAT, Header, Record};
-use crate::brief::Settings;
+use crate::settings::Settings;
 
 /// A header of a small run.
 pub fn header() -> Record {

@@ -7,11 +7,12 @@ use fsr_protocol::Tunables;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::brief::{Brief, Settings, as_text};
+use crate::brief::{Brief, as_text};
 use crate::compile::Compiled;
 use crate::judge::{Bench, Executable, SetSeed, Timed, Verdict};
 use crate::model::{Answer, Origin, Position, Prompt, Request, Spent};
 use crate::search::answer::{Rejection, Source};
+use crate::settings::Settings;
 
 /// Counted up when a record changes meaning.
 pub const FORMAT: u32 = 1;
@@ -230,6 +231,11 @@ pub enum StopReason {
     Plateau {
         /// The patience that ended.
         rounds: u32,
+    },
+    /// The best kernel is fast enough.
+    Target {
+        /// The target, as `2x`.
+        what: String,
     },
     /// Nothing more may be spent.
     Budget {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::Cast;
 use super::answer::{self, AnswerFault, Rejection};
 use super::attempt::Fate;
+use super::course::{Plan, Standing, course};
 use super::effects::{Effects, Halt, Referee, Rival};
 use super::ledger::Ledger;
 use super::prompts::{Prompter, Subject, Templates};
@@ -12,11 +13,11 @@ use super::rounds::{ask_all, first_values, settle};
 use super::standing::{beats, speedup};
 use super::trial::{Entrant, Field};
 use super::{Counts, Event, Measurement, Outcome, Search, SearchError, Stopped, Winner};
-use crate::brief::Settings;
 use crate::compile::CompileFailure;
 use crate::journal::{self, FORMAT, Header, Purpose, Record, Step};
 use crate::judge::{Failure, FailureKind, JudgeError, Verdict};
 use crate::model::{Origin, Position, Prompt};
+use crate::settings::{Settings, Target};
 
 pub(super) fn run(search: Search<'_>) -> Result<Outcome, SearchError> {
     let mut header = header(&search)?;
@@ -53,15 +54,23 @@ pub(super) fn run(search: Search<'_>) -> Result<Outcome, SearchError> {
 }
 
 fn header(search: &Search<'_>) -> Result<Header, SearchError> {
-    let Settings { candidates, rounds, .. } = *search.settings;
+    let Settings { candidates, rounds, strategy, target, .. } = *search.settings;
+    let wrong = |what: String| Err(SearchError::Settings(what));
     if candidates == 0 || rounds == 0 {
-        return Err(SearchError::Settings("a search needs at least one candidate and one round".to_owned()));
+        return wrong("a search needs at least one candidate and one round".to_owned());
+    }
+    let least = strategy.least_candidates();
+    if candidates < least {
+        return wrong(format!("the strategy {strategy} needs at least {least} candidates a round"));
+    }
+    if let (Some(target @ Target::Speedup(_)), None) = (target, &search.brief.baseline) {
+        return wrong(format!("the target {target} needs a baseline, and the spec names none"));
     }
     if !search.cast.is_complete() {
-        return Err(SearchError::Settings("no model is there to be asked".to_owned()));
+        return wrong("no model is there to be asked".to_owned());
     }
     if search.brief.entries.is_empty() {
-        return Err(SearchError::Settings("the spec names no entry".to_owned()));
+        return wrong("the spec names no entry".to_owned());
     }
     Ok(Header {
         format: FORMAT,
@@ -90,10 +99,16 @@ fn begin(ledger: &Ledger<'_>, header: Header, settings: &Settings) -> Result<Vec
     }
     // Every prompt was numbered by these.
     let fixed = |settings: &Settings| {
-        (settings.candidates, settings.seed, settings.max_combinations, settings.source_bytes)
+        (
+            settings.candidates,
+            settings.strategy,
+            settings.seed,
+            settings.max_combinations,
+            settings.source_bytes,
+        )
     };
     if fixed(&then.settings) != fixed(settings) {
-        return Err(other("candidates, seed and limits must be those that it began with"));
+        return Err(other("candidates, strategy, seed and limits must be those that it began with"));
     }
     ledger.resume(&header.tool, settings);
     Ok(then.previous.clone())
@@ -115,30 +130,21 @@ struct Engine<'a> {
     rounds: u32,
 }
 
-/// What the prompts of a round are about.
-#[derive(Clone, Copy)]
-enum Plan {
-    /// The task.
-    Initial,
-    /// Each slot's own failure in the round before.
-    Failures,
-    /// The best kernel.
-    Faster(Origin),
-}
-
 impl Engine<'_> {
     fn search(&mut self, previous: &[String]) -> Result<Stopped, Halt> {
         self.given(previous)?;
         self.field.effects.in_rounds.store(true, Ordering::Relaxed);
-        let mut plan = Plan::Initial;
         let mut without_best = 0;
-        let Settings { rounds, candidates, patience, .. } = *self.field.settings;
+        let Settings { rounds, candidates, patience, strategy, target, .. } = *self.field.settings;
+        let course = course(strategy);
         for round in 1..=rounds {
             self.rounds = round;
             let before = self.field.best();
             self.event(Event::Round { round, of: rounds, candidates });
-            let prompts: Vec<Prompt> =
-                (1..=candidates).map(|slot| self.prompt(plan, round, slot)).collect::<Result<_, Halt>>()?;
+            let standing = Standing { attempts: &self.field.attempts, best: before, candidates, round };
+            let prompts: Vec<Prompt> = (1..=candidates)
+                .map(|slot| self.prompt(course.plan(&standing, slot), round, slot))
+                .collect::<Result<_, Halt>>()?;
             let effects = &self.field.effects;
             let (entrants, spent) = ask_all(effects, &self.cast, self.field.settings, &prompts)?;
             self.field.try_all(entrants)?;
@@ -150,16 +156,38 @@ impl Engine<'_> {
             let slots = (1..=candidates).map(|slot| Origin::Candidate { round, slot });
             let valid = slots.clone().filter(|&slot| self.field.any_valid([slot])).count() as u32;
             self.event(Event::RoundDone { round, valid, best: self.field.best() });
-            plan = match self.field.best() {
-                Some(best) if valid > 0 => Plan::Faster(best),
-                _ => Plan::Failures,
-            };
+            if let Some(target) = target
+                && self.is_reached(target)?
+            {
+                return Ok(Stopped::Target { what: target.to_string() });
+            }
             without_best = if self.field.best() == before { without_best + 1 } else { 0 };
             if patience.is_some_and(|patience| without_best >= patience) && round < rounds {
                 return Ok(Stopped::Plateau { rounds: without_best });
             }
         }
         Ok(Stopped::Rounds)
+    }
+
+    /// Whether the best kernel is fast enough.
+    fn is_reached(&self, target: Target) -> Result<bool, Halt> {
+        let Field { effects, attempts, .. } = &self.field;
+        let Some(best) = self.field.best().and_then(|best| attempts.measured(best)) else { return Ok(false) };
+        match target {
+            Target::Speedup(times) => {
+                let baseline = best.baseline.as_ref();
+                Ok(baseline.is_some_and(|baseline| speedup(&best.timing, baseline) >= times))
+            }
+            Target::Roofline(share) => {
+                let mut known = best.timing.cases.iter().filter(|case| case.floor > 0.0).peekable();
+                if known.peek().is_none() {
+                    let text = "what memory allows is not known here: the target cannot be reached";
+                    effects.note(None, text.to_owned())?;
+                    return Ok(false);
+                }
+                Ok(known.all(|case| case.floor >= share * case.median))
+            }
+        }
     }
 
     /// The kernels that are there already: the baseline must work, an earlier winner may.
@@ -208,7 +236,7 @@ impl Engine<'_> {
                 Some(attempt) => Subject::Faster(attempt),
                 None => Subject::Initial(None),
             },
-            Plan::Failures => match attempts.get(Origin::Candidate { round: round - 1, slot }) {
+            Plan::Failure(candidate) => match attempts.get(candidate) {
                 Some(attempt) => Subject::Failed(attempt),
                 None => Subject::Initial(None),
             },
@@ -236,6 +264,7 @@ impl Engine<'_> {
                 Stopped::Interrupted | Stopped::Awaiting(_) => Ok(Some(self.winner(best, false))),
                 Stopped::Rounds
                 | Stopped::Plateau { .. }
+                | Stopped::Target { .. }
                 | Stopped::Budget { .. }
                 | Stopped::Model { .. } => self.check(best, &mut baseline),
             };

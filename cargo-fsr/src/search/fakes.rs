@@ -2,7 +2,8 @@
 //!
 //! What becomes of a kernel stands in words in its own source: `BROKEN` does not compile, `CRASH` fails while it
 //! runs, `WRONG` computes something else, `RACY` is found wrong on fresh inputs only, `DRIFT` in a timed launch only,
-//! `LATE` in the final check only, `BAD16` when compiled for `TILE=16`; `ns=120` is its time, `ns16=90` its time when compiled for `TILE=16`.
+//! `LATE` in the final check only, `BAD16` when compiled for `TILE=16`; `ns=120` is its time, `ns16=90` its time when
+//! compiled for `TILE=16`.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -217,6 +218,8 @@ pub struct FakeJudge {
     fresh: HashMap<String, u32>,
     /// Another device than the usual one.
     pub device: Option<DeviceFacts>,
+    /// Nanoseconds below which nothing can be; 0 where not known.
+    pub floor: f64,
 }
 
 impl FakeJudge {
@@ -310,7 +313,7 @@ impl Judge for FakeJudge {
                     q1: samples[2],
                     q3: samples[8],
                     samples,
-                    floor: 0.0,
+                    floor: self.floor,
                     work_bytes: 12 << 26,
                 }],
                 modelled: false,

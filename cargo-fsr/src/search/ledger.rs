@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::SearchError;
-use crate::brief::Settings;
 use crate::journal::{Entry, Journal, JournalError, Record, Step};
+use crate::settings::Settings;
 
 /// The journal and all that is known from it.
 pub(super) struct Ledger<'a> {

@@ -8,6 +8,7 @@ pub mod answer;
 mod asking;
 mod attempt;
 mod cast;
+mod course;
 mod cuda_text;
 mod effects;
 mod engine;
@@ -30,17 +31,18 @@ use std::sync::atomic::AtomicBool;
 
 use fsr_protocol::Tunables;
 
-use crate::brief::{Brief, Settings};
+use crate::brief::Brief;
 use crate::budget::Purse;
 use crate::compile::{Compiler, CompilerError, Ptx};
 use crate::journal::{Entry, Journal, JournalError, StopReason};
 use crate::judge::{Bench, Judge, JudgeError, Timing, Validation};
 use crate::model::Origin;
 use crate::paths;
+use crate::settings::Settings;
 
 pub use cast::Cast;
 pub use events::{Event, Events, Silent};
-pub use prompts::{TemplateError, Templates};
+pub use prompts::{Template, TemplateError, Templates};
 pub use recorded::RecordedOnly;
 
 /// Everything that a search needs.
@@ -167,6 +169,11 @@ pub enum Stopped {
         /// The patience that ended.
         rounds: u32,
     },
+    /// The best kernel is fast enough.
+    Target {
+        /// The target, as `2x`.
+        what: String,
+    },
     /// Nothing more may be spent; what was found is kept.
     Budget {
         /// The budget, as `20 requests`.
@@ -198,6 +205,7 @@ impl Stopped {
         match self {
             Self::Rounds => StopReason::Rounds,
             Self::Plateau { rounds } => StopReason::Plateau { rounds: *rounds },
+            Self::Target { what } => StopReason::Target { what: what.clone() },
             Self::Budget { what } => StopReason::Budget { what: what.clone() },
             Self::Awaiting(_) => StopReason::Awaiting,
             Self::Interrupted => StopReason::Interrupted,
@@ -208,7 +216,7 @@ impl Stopped {
 
     /// Whether nothing is left to do: the search ran its course.
     pub fn is_finished(&self) -> bool {
-        matches!(self, Self::Rounds | Self::Plateau { .. })
+        matches!(self, Self::Rounds | Self::Plateau { .. } | Self::Target { .. })
     }
 }
 

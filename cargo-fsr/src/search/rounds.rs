@@ -13,10 +13,10 @@ use super::ledger::diverged;
 use super::sweep;
 use super::trial::Entrant;
 use super::{Awaited, Cast, Event, Stopped};
-use crate::brief::Settings;
 use crate::journal::{Record, SourceResult, Step};
 use crate::model::{Answer, Model, ModelError, Prompt};
 use crate::paths;
+use crate::settings::Settings;
 
 /// Writes a prompt down, or takes the one that was written before: what was asked stays asked, even where a newer
 /// version would word it differently.

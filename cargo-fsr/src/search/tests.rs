@@ -5,3 +5,4 @@ mod fixture;
 mod prompting;
 mod resuming;
 mod spending;
+mod strategies;

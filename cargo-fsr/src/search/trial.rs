@@ -8,11 +8,11 @@ use super::effects::{Effects, Halt, Referee, Rival};
 use super::rounds::{first_values, in_parallel};
 use super::standing::{beats, speedup};
 use super::{Event, sweep};
-use crate::brief::Settings;
 use crate::compile::{Compiled, Ptx};
 use crate::journal::{Purpose, Record};
 use crate::judge::{Executable, Failure, FailureKind, Timed, Timing, Validation, Verdict};
 use crate::model::{Origin, Stage};
+use crate::settings::Settings;
 
 /// A kernel, or an answer that holds none, before its trial.
 #[derive(Debug)]

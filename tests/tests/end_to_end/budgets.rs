@@ -81,3 +81,29 @@ fn a_dry_run_shows_the_first_round_and_the_bound_and_asks_nobody() {
         assert!(shown.stdout.contains(prompt.trim_end()), "another prompt:\n{prompt}");
     }
 }
+
+#[test]
+fn a_target_that_is_reached_ends_a_search_and_a_higher_one_goes_on() {
+    let project = Project::new("target");
+    project.answers(ANSWERS);
+    project
+        .fsr("tune --strategy beam --target 1.01x")
+        .on_cpu_device()
+        .succeeds()
+        .says("Reached saxpy: the target of 1.01x");
+    assert_eq!(project.asked().len(), 2, "the second round is not needed");
+    project.fsr("tune --resume").on_cpu_device().succeeds().says_nothing_of("Round");
+    project.fsr("tune --resume --target 1000x").on_cpu_device().succeeds().says_nothing_of("Reached");
+    assert_eq!(project.asked().len(), 4);
+
+    project
+        .fsr("tune --resume --target 2000x --strategy islands")
+        .on_cpu_device()
+        .fails_with(3)
+        .says("candidates, strategy, seed and");
+    project
+        .fsr("tune --force --strategy islands:3")
+        .on_cpu_device()
+        .fails_with(2)
+        .says("the strategy islands:3 needs at least 3 candidates a round");
+}

@@ -106,3 +106,37 @@ fn a_run_is_not_taken_up_for_another_spec() {
     project.edit("Cargo.toml", "for all i < n, in f32.", "for i < n, in f32.");
     by_hand("--resume").fails_with(3).says("the spec has changed since");
 }
+
+#[test]
+fn templates_are_listed_written_down_and_changed() {
+    let project = Project::new("prompts");
+    let list = project.fsr("prompts").succeeds().stdout;
+    assert!(list.starts_with("TEMPLATE "), "{list}");
+    assert!(list.contains("\nperformance.md.j2        built in, version 1  "), "{list}");
+    project.fsr("prompts --write mine task.md.j2").succeeds().says("Written mine");
+    let text = project.fsr("prompts task.md.j2").succeeds().stdout;
+    assert_eq!(text.trim_end(), project.read("mine/task.md.j2").trim_end());
+
+    project.edit("mine/task.md.j2", "You write CUDA kernels.", "You write good CUDA kernels.");
+    let config = project.read("fsr.toml");
+    project.write("fsr.toml", format!("templates = \"mine\"\n{config}"));
+    let list = project.fsr("prompts").succeeds().stdout;
+    assert!(
+        list.lines().nth(1).unwrap().contains("/mine/task.md.j2  What every prompt begins with"),
+        "{list}"
+    );
+    let mine = project.fsr("prompts task.md.j2 --message-format json").succeeds().json();
+    assert_eq!((mine.len(), &mine[0]["replaced"]), (1, &true.into()));
+    let shown = project.fsr("tune --dry-run").on_cpu_device().succeeds().stdout;
+    assert!(shown.contains("You write good CUDA kernels."), "{shown}");
+
+    // What was changed is never overwritten.
+    let error = |words: &str, code| project.fsr(words).fails_with(code).error();
+    insta::assert_snapshot!(error("prompts --write mine", 2), @"error: mine/task.md.j2 is there already help: name another folder, or only the templates that are not there yet");
+    assert!(
+        project.read("mine/task.md.j2").contains("good CUDA") && !project.path("mine/initial.md.j2").exists()
+    );
+    insta::assert_snapshot!(error("prompts tusk.md.j2", 2), @"error: there is no prompt template `tusk.md.j2`; did you mean `task.md.j2`? help: `cargo fsr prompts` lists them");
+    project.write("mine/tusk.md.j2", "");
+    project.fsr("prompts").fails_with(3).says("[project]/mine/tusk.md.j2 replaces nothing");
+}

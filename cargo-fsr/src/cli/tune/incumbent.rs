@@ -133,7 +133,11 @@ pub(super) fn is_kept(stopped: &Stopped, rounds: u32, replaces: bool) -> bool {
     match stopped {
         Stopped::Awaiting(_) => false,
         Stopped::Interrupted => rounds > 0 || !replaces,
-        Stopped::Rounds | Stopped::Plateau { .. } | Stopped::Budget { .. } | Stopped::Model { .. } => true,
+        Stopped::Rounds
+        | Stopped::Plateau { .. }
+        | Stopped::Target { .. }
+        | Stopped::Budget { .. }
+        | Stopped::Model { .. } => true,
     }
 }
 

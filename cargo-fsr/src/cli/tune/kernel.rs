@@ -71,10 +71,7 @@ impl Tuning<'_> {
         // What is wrong with these is worth saying before anything is built or begun.
         self.place.probe(package, &kernel.name)?;
         let models = self.models(package, recording.as_deref())?;
-        let templates = match &self.config.templates {
-            Some(folder) => Templates::with_folder(folder)?,
-            None => Templates::built_in()?,
-        };
+        let templates = Templates::new(self.config.templates.as_deref())?;
         let (mut rig, arch) = self.rig(package, kernel, recording.as_deref())?;
         let paths = self.place.paths(package, &kernel.name, arch);
         let old = read_entry(&paths).ok();
@@ -200,7 +197,11 @@ impl Tuning<'_> {
         match outcome.stopped {
             Stopped::Awaiting(prompts) => return Ok(Tuned::Awaiting(prompts)),
             Stopped::Interrupted => return Ok(Tuned::Interrupted),
-            Stopped::Rounds | Stopped::Plateau { .. } | Stopped::Budget { .. } | Stopped::Model { .. } => {}
+            Stopped::Rounds
+            | Stopped::Plateau { .. }
+            | Stopped::Target { .. }
+            | Stopped::Budget { .. }
+            | Stopped::Model { .. } => {}
         }
         let complete = match &stored {
             Some(donor) => self.other_archs(package, kernel, donor, anew, rig)?,
@@ -211,6 +212,9 @@ impl Tuning<'_> {
                 Tuned::Incomplete
             }
         };
+        if let Stopped::Target { what } = &outcome.stopped {
+            self.shell.note("Reached", format_args!("{}: the target of {what}", kernel.name));
+        }
         if let Stopped::Budget { what } = &outcome.stopped {
             let name = &kernel.name;
             self.shell.warn(format_args!(

@@ -14,7 +14,6 @@ use super::Tuning;
 use super::kernel::{Rig, Tuned};
 use super::models::Models;
 use super::run;
-use crate::brief::Settings;
 use crate::budget::{Budget, Purse};
 use crate::cli::shell::count;
 use crate::cli::watch::Watch;
@@ -23,6 +22,7 @@ use crate::journal::MemoryJournal;
 use crate::model::{Answer, Model, ModelError, Prompt, Witness, tokens};
 use crate::project::Package;
 use crate::search::{Cast, RunFacts, Search, Templates};
+use crate::settings::Settings;
 
 /// Keeps what it is asked and answers nothing.
 #[derive(Default)]

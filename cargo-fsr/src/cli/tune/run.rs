@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use fsr_build::key::Inputs;
 use fsr_build::spec::KernelSpec;
 
-use crate::brief::Settings;
-use crate::cli::args::Tune;
+use crate::cli::args::{SearchArgs, Tune};
 use crate::cli::{CommandError, Shell};
 use crate::journal::{self, Entry, FileJournal, Header, Journal, JournalError, Record, StopReason, header};
 use crate::model::ReplayModel;
 use crate::project::Package;
 use crate::search::RunFacts;
+use crate::settings::Settings;
 use crate::state::{KernelState, ProjectState, Run};
 
 /// A run that can be searched.
@@ -22,12 +22,12 @@ pub struct Started {
 }
 
 /// Whether `--resume` goes on with the kernel's last run: it was made for the spec as it is now, and it was stopped
-/// before its end, or more rounds are asked for than it had.
+/// before its end, or another end is asked for than it had.
 pub fn goes_on(
     state: &ProjectState,
     package: &Package,
     kernel: &KernelSpec,
-    rounds: Option<u32>,
+    wanted: &SearchArgs,
     replays: bool,
     shell: &Shell,
 ) -> Result<bool, CommandError> {
@@ -44,7 +44,7 @@ pub fn goes_on(
     // A file that cannot be read is told where the kernel is examined.
     let same_spec = Inputs::of(&package.spec, kernel, &then.brief.arch)
         .is_ok_and(|now| now.key().to_string() == then.key && then.brief.kernel == kernel.name);
-    Ok(same_spec && !is_finished(&entries, rounds))
+    Ok(same_spec && !is_finished(&entries, wanted))
 }
 
 /// The newest run that asked a model, or that repeated a recording: a demonstration does not hide what was paid for.
@@ -59,8 +59,8 @@ fn newest(runs: Vec<Run>, replays: bool) -> Result<Option<(Run, Vec<Entry>)>, Jo
     Ok(None)
 }
 
-/// Whether a run came to its end, had all the rounds that are wanted, and stored what it found.
-fn is_finished(entries: &[Entry], rounds: Option<u32>) -> bool {
+/// Whether a run came to the end that is wanted, and stored what it found.
+fn is_finished(entries: &[Entry], wanted: &SearchArgs) -> bool {
     let found = entries.iter().rposition(|entry| matches!(entry.record, Record::Best { .. }));
     let stored = entries.iter().rposition(|entry| matches!(entry.record, Record::Stored { .. }));
     if found > stored {
@@ -70,7 +70,7 @@ fn is_finished(entries: &[Entry], rounds: Option<u32>) -> bool {
     let last = entries.iter().rev().find(|entry| !after(entry));
     let ended = last.is_some_and(|entry| match &entry.record {
         Record::Stopped { reason } => {
-            matches!(reason, StopReason::Rounds | StopReason::Plateau { .. })
+            matches!(reason, StopReason::Rounds | StopReason::Plateau { .. } | StopReason::Target { .. })
         }
         _ => false,
     });
@@ -79,7 +79,11 @@ fn is_finished(entries: &[Entry], rounds: Option<u32>) -> bool {
         Record::Header(header) => Some(&header.settings),
         _ => None,
     });
-    ended && settings.is_none_or(|had| rounds.is_none_or(|rounds| rounds <= had.rounds))
+    ended
+        && settings.is_none_or(|had| {
+            let wanted = wanted.over(had.clone());
+            wanted.rounds <= had.rounds && (wanted.patience, wanted.target) == (had.patience, had.target)
+        })
 }
 
 /// Begins a run, or takes up the last one where `--resume` asks for it.
@@ -118,7 +122,7 @@ pub fn start(
 
 /// A run that goes on has settings already, and so has a recording; flags still win.
 pub fn settings(args: &Tune, package: &Package, earlier: Option<&Header>) -> Settings {
-    let mut settings = match earlier {
+    args.search.over(match earlier {
         Some(header) => header.settings.clone(),
         None => {
             let fallback = Settings::default();
@@ -128,10 +132,7 @@ pub fn settings(args: &Tune, package: &Package, earlier: Option<&Header>) -> Set
                 ..fallback
             }
         }
-    };
-    settings.candidates = args.candidates.unwrap_or(settings.candidates);
-    settings.rounds = args.rounds.unwrap_or(settings.rounds);
-    settings
+    })
 }
 
 #[cfg(test)]
@@ -141,6 +142,7 @@ mod tests {
     use super::*;
     use crate::journal::fixture::header;
     use crate::model::Origin;
+    use crate::settings::Target;
 
     fn entries(records: impl IntoIterator<Item = Record>) -> Vec<Entry> {
         [header()].into_iter().chain(records).map(|record| Entry { at: 0, record }).collect()
@@ -152,7 +154,7 @@ mod tests {
 
     #[test]
     fn only_a_run_at_its_end_is_finished() {
-        let finished = |records: Vec<Record>| is_finished(&entries(records), None);
+        let finished = |records: Vec<Record>| is_finished(&entries(records), &SearchArgs::default());
         assert!(!finished(vec![]));
         assert!(!finished(vec![stopped(StopReason::Interrupted)]));
         assert!(!finished(vec![stopped(StopReason::Awaiting), Record::Seeds { seeds: Vec::new() }]));
@@ -186,10 +188,16 @@ mod tests {
     }
 
     #[test]
-    fn more_rounds_than_it_had_are_something_to_do() {
-        let run = entries([stopped(StopReason::Rounds)]);
-        let had = Settings::default().rounds;
-        assert!(is_finished(&run, Some(had)));
-        assert!(!is_finished(&run, Some(had + 1)));
+    fn another_end_than_it_had_is_something_to_do() {
+        let finished =
+            |reason: StopReason, wanted: SearchArgs| is_finished(&entries([stopped(reason)]), &wanted);
+        let wanted = SearchArgs::default;
+        let rounds = Settings::default().rounds;
+        assert!(finished(StopReason::Rounds, SearchArgs { rounds: Some(rounds), ..wanted() }));
+        assert!(!finished(StopReason::Rounds, SearchArgs { rounds: Some(rounds + 1), ..wanted() }));
+        let reached = || StopReason::Target { what: "2x".to_owned() };
+        assert!(finished(reached(), wanted()));
+        assert!(!finished(reached(), SearchArgs { target: Some(Target::Speedup(3.0)), ..wanted() }));
+        assert!(!finished(StopReason::Plateau { rounds: 2 }, SearchArgs { patience: Some(4), ..wanted() }));
     }
 }

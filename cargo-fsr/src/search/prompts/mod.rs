@@ -10,13 +10,14 @@ mod quote;
 mod templates;
 mod view;
 
-pub use templates::{TemplateError, Templates};
+pub use templates::{Template, TemplateError, Templates};
 
 use super::attempt::{Attempt, Attempts, Fate};
 use super::sweep;
-use crate::brief::{Brief, Settings};
+use crate::brief::Brief;
 use crate::judge::Bench;
 use crate::model::{Origin, Position, Prompt, Stage};
+use crate::settings::Settings;
 use context::Context;
 use view::View;
 

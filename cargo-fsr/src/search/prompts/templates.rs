@@ -42,6 +42,19 @@ pub struct Templates {
     records: Vec<TemplateRecord>,
 }
 
+/// One template of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Template<'a> {
+    /// Its file's name.
+    pub name: &'a str,
+    /// What it is for.
+    pub purpose: &'static str,
+    /// The text in force.
+    pub text: &'a str,
+    /// What the journal keeps of it.
+    pub record: &'a TemplateRecord,
+}
+
 /// Why templates cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -79,13 +92,18 @@ struct Direction {
 }
 
 impl Templates {
+    /// The built-in templates, with those replaced that a folder holds, where there is one.
+    pub fn new(folder: Option<&Path>) -> Result<Self, TemplateError> {
+        folder.map_or_else(Self::built_in, Self::with_folder)
+    }
+
     /// The built-in templates.
     pub fn built_in() -> Result<Self, TemplateError> {
         Self::assemble(|_| Ok(None))
     }
 
     /// The built-in templates, with those replaced that a folder holds.
-    pub fn with_folder(folder: &Path) -> Result<Self, TemplateError> {
+    fn with_folder(folder: &Path) -> Result<Self, TemplateError> {
         let io = |path: &Path, source| TemplateError::Io { path: path.to_owned(), source };
         for entry in fs::read_dir(folder).map_err(|source| io(folder, source))? {
             let name = entry.map_err(|source| io(folder, source))?.file_name();
@@ -135,6 +153,16 @@ impl Templates {
             }
         }
         Ok(Self { environment, directions, records })
+    }
+
+    /// All of them, in the order of a prompt's parts.
+    pub fn list(&self) -> impl Iterator<Item = Template<'_>> {
+        self.records.iter().zip(BUILT_IN).map(|(record, (name, built_in))| Template {
+            name,
+            purpose: purpose(built_in),
+            text: record.replaced_by.as_deref().unwrap_or(built_in),
+            record,
+        })
     }
 
     /// What the journal keeps of them.
@@ -200,6 +228,12 @@ fn version(text: &str) -> u32 {
     digits.parse().unwrap_or(0)
 }
 
+/// What the second line of every built-in file says.
+fn purpose(built_in: &str) -> &str {
+    let line = built_in.lines().nth(1).unwrap_or_default();
+    line.trim_start_matches(['{', '#', ' ']).trim_end_matches(['}', '#', ' '])
+}
+
 fn parse_directions(text: &str) -> Result<Vec<Direction>, TemplateError> {
     let mut directions = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -248,7 +282,17 @@ mod tests {
     #[test]
     fn every_built_in_template_has_a_version() {
         let templates = Templates::built_in().unwrap();
-        assert!(templates.records().iter().all(|record| record.version >= 1 && record.replaced_by.is_none()));
+        for template in templates.list() {
+            assert!(
+                template.record.version >= 1 && template.record.replaced_by.is_none(),
+                "{}",
+                template.name
+            );
+            assert!(
+                template.purpose.ends_with(['.', ';', ',']) && !template.purpose.contains('{'),
+                "{template:?}"
+            );
+        }
     }
 
     #[test]

@@ -2,21 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use super::fixture::{Bed, essence};
+use super::fixture::{Bed, asked, candidate, essence};
 use crate::brief::Bounds;
 use crate::journal::{Journal, MemoryJournal, Record, StopReason};
 use crate::model::{ModelError, Origin, Stage};
 use crate::search::fakes::{Script, answer, brief, code, with_baseline};
 use crate::search::{Cast, SearchError, Stopped};
-
-fn candidate(round: u32, slot: u32) -> Origin {
-    Origin::Candidate { round, slot }
-}
-
-/// Stages and parents of a round's prompts.
-fn asked(script: &Script, round: u32, slots: u32) -> Vec<(Stage, Option<Origin>)> {
-    (1..=slots).map(|slot| script.prompt(round, slot)).map(|prompt| (prompt.stage, prompt.parent)).collect()
-}
 
 #[test]
 fn while_none_passes_each_slot_gets_the_prompt_of_its_own_failure() {

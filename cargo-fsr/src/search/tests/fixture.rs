@@ -3,12 +3,13 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{LazyLock, Mutex};
 
-use crate::brief::{Brief, Settings};
+use crate::brief::Brief;
 use crate::budget::Purse;
 use crate::journal::{Entry, Journal, MemoryJournal};
-use crate::model::Model;
-use crate::search::fakes::{FakeCompiler, FakeJudge};
+use crate::model::{Model, Origin, Stage};
+use crate::search::fakes::{FakeCompiler, FakeJudge, Script};
 use crate::search::{Cast, Event, Events, Outcome, RunFacts, Search, SearchError, Templates};
+use crate::settings::Settings;
 
 static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::built_in().unwrap());
 
@@ -98,6 +99,16 @@ impl Events for Heard {
         };
         self.0.lock().unwrap().push(line);
     }
+}
+
+/// The candidate of a slot.
+pub fn candidate(round: u32, slot: u32) -> Origin {
+    Origin::Candidate { round, slot }
+}
+
+/// Stages and parents of a round's prompts.
+pub fn asked(script: &Script, round: u32, slots: u32) -> Vec<(Stage, Option<Origin>)> {
+    (1..=slots).map(|slot| script.prompt(round, slot)).map(|prompt| (prompt.stage, prompt.parent)).collect()
 }
 
 /// What must be the same however a search came to its end.

@@ -137,7 +137,7 @@ fn a_journal_of_another_spec_is_refused() {
     bed.run(&Script::new(&[&["ns=100"]])).unwrap();
     bed.settings.candidates = 2;
     insta::assert_snapshot!(bed.run(&Script::new(&[])).unwrap_err(),
-        @"the journal of run test cannot be taken up: candidates, seed and limits must be those that it began with; begin a new run without `--resume`");
+        @"the journal of run test cannot be taken up: candidates, strategy, seed and limits must be those that it began with; begin a new run without `--resume`");
     bed.settings.candidates = 1;
     bed.brief.task.push('!');
     insta::assert_snapshot!(bed.run(&Script::new(&[])).unwrap_err(),
