@@ -41,7 +41,7 @@ pub enum FaultKind {
     Deadlock,
     /// A `.sync` instruction whose member mask names lanes that never come.
     MemberMask,
-    /// A read of bytes that a `cp.async` still copies.
+    /// An access to bytes that an asynchronous copy still writes, or a write to those that it still reads.
     MissingWait,
     /// `trap`.
     Trap,

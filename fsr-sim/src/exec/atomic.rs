@@ -281,15 +281,14 @@ fn atomic_body(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
         global = atomic_each(x, m, &addresses, (op, bytes, space), &b, &c, &mut out)?;
     }
     if x.launch.level == Level::Full && space == Space::Shared {
-        x.race_shared(&Touch { run: &run, write: true, strong: true }, |_, _| false)?;
+        x.check_shared_atomic(&run)?;
     } else if x.launch.level == Level::Full {
         for (space, mask, window) in super::memory::windows(&addresses, m) {
             let run = |base, mask| Run::wide(&addresses, 0, base, mask, bytes);
             match space {
                 _ if mask == 0 => {}
                 Space::Shared => {
-                    let touch = Touch { run: &run(window, mask), write: true, strong: true };
-                    x.race_shared(&touch, |_, _| false)?;
+                    x.check_shared_atomic(&run(window, mask))?;
                 }
                 Space::Global => {
                     let mut left = mask;

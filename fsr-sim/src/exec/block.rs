@@ -179,6 +179,7 @@ impl<'l> Worker<'l> {
                 clocks: Default::default(),
                 shadow: Default::default(),
                 copies: Default::default(),
+                sources: Default::default(),
                 shared: Default::default(),
                 counters: Counters::default(),
                 clock: 0,
@@ -203,6 +204,7 @@ impl<'l> Worker<'l> {
         block.state.barriers.reset();
         block.state.cluster = Default::default();
         block.state.copies.reset();
+        block.state.sources.reset();
         block.state.shared.reset(kernel.dynamic_offset() + launch.dynamic_shared, track);
         for (k, warp) in block.warps.iter_mut().enumerate() {
             let first = k as u32 * 32;

@@ -1,7 +1,7 @@
 //! `cp.async.bulk` without tensor maps: one lane copies a range between global and shared memory.
 //!
-//! A copy is made when it is issued; its bytes then count as arrived at its `mbarrier`, and groups have nothing to wait
-//! for. Reads of what was not waited for are seen as races only.
+//! A copy is made when it is issued; its bytes then count as arrived at its `mbarrier`. At full checks its range of shared
+//! memory counts as pending until somebody waits there, or, where it is the source, for the copy's group.
 
 use super::mbarrier;
 use super::memory::Run;
@@ -40,7 +40,9 @@ pub(crate) fn copy(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
         if i.d != NONE {
             let barrier = row(x, i.d, lane, i.aux & NARROW_BARRIER != 0);
             let barrier = barrier.wrapping_add(i64::from(i.target as i32) as u64);
-            mbarrier::arrived(x, lane, barrier, bytes.into())?;
+            mbarrier::arrived(x, lane, barrier, (shared, bytes))?;
+        } else if x.launch.level == Level::Full {
+            x.block.sources.issue(x.warp.index, shared, bytes);
         }
     }
     Ok(())
@@ -113,5 +115,17 @@ fn piece(x: &mut Exec<'_>, lane: usize, shared: u64, global: u64, to_global: boo
         let touch = Touch { run: &run(global, global), write: to_global, strong: false };
         x.race_global(&touch, global, |_, _| false)?;
     }
+    Ok(())
+}
+
+/// `cp.async.bulk.commit_group`
+pub(crate) fn commit(x: &mut Exec<'_>, _: &Inst, _: u32) -> Result<(), Trap> {
+    x.block.sources.commit(x.warp.index);
+    Ok(())
+}
+
+/// `cp.async.bulk.wait_group`, for all but the newest `imm` groups.
+pub(crate) fn wait(x: &mut Exec<'_>, i: &Inst, _: u32) -> Result<(), Trap> {
+    x.block.sources.wait(x.warp.index, Some(i.imm as u32));
     Ok(())
 }

@@ -1,14 +1,17 @@
 //! Asynchronous copies of a block that nothing has waited for: which words of shared memory they still write.
 //!
-//! Groups are counted for each warp. Copies are made when they are issued; this only remembers that a reader could not
-//! rely on it, whichever warp reads.
+//! Groups are counted for each warp, and copies that an `mbarrier` is told of by that object. Copies are made when they
+//! are issued; this only remembers that nobody could rely on it, whichever warp reads or writes.
 
 /// What wrote a word last, of the copies.
-#[derive(Clone, Copy, Default)]
-struct Owner {
-    /// Warp plus one; 0: none.
-    warp: u32,
-    group: u32,
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Owner {
+    #[default]
+    None,
+    /// A group of a warp.
+    Group { warp: u32, group: u32 },
+    /// Whoever waits at the `mbarrier` of this address.
+    Object(u32),
 }
 
 /// Groups of one warp.
@@ -28,6 +31,8 @@ pub(crate) struct Copies {
     /// By word of shared memory; as long as the last word that was copied to.
     owners: Vec<Owner>,
     groups: Vec<Groups>,
+    /// Some word may belong to an object.
+    told: bool,
 }
 
 impl Copies {
@@ -35,6 +40,7 @@ impl Copies {
     pub fn reset(&mut self) {
         self.owners.clear();
         self.groups.clear();
+        self.told = false;
     }
 
     fn groups(&mut self, warp: u32) -> &mut Groups {
@@ -50,11 +56,41 @@ impl Copies {
         let groups = self.groups(warp);
         let group = groups.open;
         groups.issued = group + 1;
+        self.own(address, size, Owner::Group { warp, group });
+    }
+
+    /// A copy to `size` bytes whose end the `mbarrier` at `object` is told.
+    pub fn issue_to(&mut self, object: u64, address: u64, size: u32) {
+        self.own(address, size, Owner::Object(object as u32));
+    }
+
+    /// A warp's copies so far are told to the `mbarrier` at `object`.
+    pub fn hand_over(&mut self, warp: u32, object: u64) {
+        let done = self.groups(warp).done;
+        for owner in &mut self.owners {
+            if matches!(owner, Owner::Group { warp: whose, group } if *whose == warp && *group >= done) {
+                *owner = Owner::Object(object as u32);
+                self.told = true;
+            }
+        }
+        self.wait(warp, None);
+    }
+
+    /// Somebody has waited at an `mbarrier` until its phase was complete.
+    pub fn waited_at(&mut self, object: u64) {
+        for owner in self.owners.iter_mut().filter(|owner| **owner == Owner::Object(object as u32)) {
+            *owner = Owner::None;
+        }
+        self.forget();
+    }
+
+    fn own(&mut self, address: u64, size: u32, owner: Owner) {
+        self.told |= matches!(owner, Owner::Object(_));
         let (first, last) = (address as usize / 4, (address + u64::from(size)).div_ceil(4) as usize);
         if self.owners.len() < last {
             self.owners.resize(last, Owner::default());
         }
-        self.owners[first..last].fill(Owner { warp: warp + 1, group });
+        self.owners[first..last].fill(owner);
     }
 
     /// Ends a warp's group.
@@ -69,7 +105,14 @@ impl Copies {
             groups.open += 1;
         }
         groups.done = groups.done.max(groups.open.saturating_sub(keep.unwrap_or(0)));
-        if self.groups.iter().all(|groups| groups.issued <= groups.done) {
+        self.forget();
+    }
+
+    /// Forgets all words once nothing is awaited.
+    fn forget(&mut self) {
+        let objects = || self.owners.iter().any(|owner| matches!(owner, Owner::Object(_)));
+        self.told = self.told && objects();
+        if !self.told && self.groups.iter().all(|groups| groups.issued <= groups.done) {
             self.owners.clear();
         }
     }
@@ -88,8 +131,13 @@ impl Copies {
     fn find(&self, address: u64, size: u32) -> bool {
         let (first, last) = (address as usize / 4, (address + u64::from(size)).div_ceil(4) as usize);
         self.owners.get(first..last.min(self.owners.len())).unwrap_or_default().iter().any(|owner| {
-            owner.warp != 0
-                && self.groups.get(owner.warp as usize - 1).is_some_and(|groups| owner.group >= groups.done)
+            match *owner {
+                Owner::None => false,
+                Owner::Object(_) => true,
+                Owner::Group { warp, group } => {
+                    self.groups.get(warp as usize).is_some_and(|groups| group >= groups.done)
+                }
+            }
         })
     }
 }
@@ -114,6 +162,21 @@ mod tests {
         assert!(copies.pending(32, 4), "this copy is of no group yet");
         copies.wait(1, None);
         assert!(!copies.pending(32, 8));
+    }
+
+    #[test]
+    fn what_an_object_is_told_of_is_pending_until_somebody_waits_there() {
+        let mut copies = Copies::default();
+        copies.issue_to(128, 0, 16);
+        copies.issue(2, 16, 4);
+        copies.hand_over(2, 136);
+        copies.issue(2, 20, 4);
+        copies.waited_at(128);
+        assert!(!copies.pending(0, 16) && copies.pending(16, 4) && copies.pending(20, 4));
+        copies.wait(2, None);
+        assert!(copies.pending(16, 4) && !copies.pending(20, 4), "the object was told of the first alone");
+        copies.waited_at(136);
+        assert!(!copies.any());
     }
 
     #[test]

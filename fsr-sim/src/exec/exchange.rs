@@ -153,12 +153,17 @@ pub(crate) fn activemask(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap>
     Ok(())
 }
 
-/// `elect.sync d|p, members`: the lowest member.
+/// `elect.sync d|p, members`: the lowest of those that name each other.
 pub(crate) fn elect(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
-    let leader = m.trailing_zeros();
-    if i.d != NONE {
-        x.regs.write(i.d, &[leader; 32], m);
+    let members = *x.regs.cells::<u32>(i.c);
+    let (mut leaders, mut elected) = ([0u32; 32], 0u32);
+    for lane in lanes(m) {
+        leaders[lane] = (m & (members[lane] | 1 << lane)).trailing_zeros();
+        elected |= u32::from(leaders[lane] == lane as u32) << lane;
     }
-    x.regs.set_pred(i.target, 1 << leader, m);
+    if i.d != NONE {
+        x.regs.write(i.d, &leaders, m);
+    }
+    x.regs.set_pred(i.target, elected, m);
     Ok(())
 }

@@ -127,7 +127,7 @@ pub(crate) fn mbarrier(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
                 enough = object.arrive(count);
             }
             o if o == Op::Copies as u32 || o == Op::CopiesNoInc as u32 => {
-                x.block.copies.wait(x.warp.index, None);
+                x.block.copies.hand_over(x.warp.index, address);
                 if o == Op::CopiesNoInc as u32 {
                     enough = object.arrive(1);
                 }
@@ -145,6 +145,9 @@ pub(crate) fn mbarrier(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
             let what = "more arrivals than the mbarrier expects".to_owned();
             return Err(trap(FaultKind::Unsupported(what), lane as u32));
         }
+        if op == Op::Wait as u32 || op == Op::WaitParity as u32 {
+            continue;
+        }
         let arrives =
             (Op::CompleteTx as u32..=Op::DropExpectTx as u32).contains(&op) || op >= Op::Copies as u32;
         put(x, address, object, arrives);
@@ -157,11 +160,19 @@ pub(crate) fn mbarrier(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<(), Trap> {
     Ok(())
 }
 
-/// A bulk copy's bytes have arrived: one lane's object.
-pub(super) fn arrived(x: &mut Exec<'_>, lane: usize, address: u64, bytes: u64) -> Result<(), Trap> {
+/// A bulk copy's bytes have arrived at `shared`: one lane's object.
+pub(super) fn arrived(
+    x: &mut Exec<'_>,
+    lane: usize,
+    address: u64,
+    (shared, bytes): (u64, u32),
+) -> Result<(), Trap> {
     let address = object(x, lane, address, false)?;
+    if x.launch.level == Level::Full {
+        x.block.copies.issue_to(address, shared, bytes);
+    }
     let mut object = Object::unpack(touch(x, lane, address)?);
-    object.bytes = object.bytes.wrapping_sub(bytes);
+    object.bytes = object.bytes.wrapping_sub(bytes.into());
     put(x, address, object, true);
     Ok(())
 }
@@ -188,9 +199,10 @@ fn touch(x: &mut Exec<'_>, lane: usize, address: u64) -> Result<u64, Trap> {
     Ok(x.block.shared.load(address, 8))
 }
 
-/// Writes an object, and begins its next phase where this one is complete. What it orders is told to the race check.
+/// Writes an object. An arrival begins its next phase where this one is complete; what it orders is told to the race
+/// check.
 fn put(x: &mut Exec<'_>, address: u64, mut object: Object, arrives: bool) {
-    let complete = object.complete();
+    let complete = arrives && object.complete();
     x.block.shared.store(address, 8, object.pack());
     if x.launch.level == Level::Full {
         x.block.shared.mark(address, 8);
@@ -205,6 +217,7 @@ fn put(x: &mut Exec<'_>, address: u64, mut object: Object, arrives: bool) {
 
 fn leaves(x: &mut Exec<'_>, address: u64) {
     if x.launch.level == Level::Full {
+        x.block.copies.waited_at(address);
         x.block.clocks.leave_at(x.warp.index, address);
     }
 }

@@ -138,7 +138,10 @@ pub(crate) struct BlockState {
     pub(in crate::exec) cluster: warp::ClusterBarrier,
     pub clocks: race::Clocks,
     pub shadow: race::SharedShadow,
+    /// Asynchronous copies to shared memory.
     pub copies: copies::Copies,
+    /// What of shared memory bulk copies read.
+    pub sources: copies::Copies,
 }
 
 /// A warp's own state beside its registers.

@@ -5,7 +5,7 @@ use super::decode::{Mods, flag, operands, without_policy};
 use super::inst::{Class, NONE};
 use super::{Decoded, Refusal, invalid};
 use crate::exec::mbarrier::{self, Op};
-use crate::exec::{bulk, int, memory};
+use crate::exec::{bulk, int};
 use crate::parse::{Constant, Instruction, Operand, ScalarType};
 
 impl<'m, 'a> KernelBuilder<'m, 'a> {
@@ -104,16 +104,17 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         }
         if mods.flag("commit_group") {
             mods.finish()?;
-            self.reach(memory::nothing, Class::Async, |_| {});
+            self.reach(bulk::commit, Class::Async, |_| {});
             return Ok(());
         }
         if mods.flag("wait_group") {
             mods.flag("read");
             mods.finish()?;
-            let [Operand::Constant(Constant::Int(_))] = i.operands.as_slice() else {
-                return invalid("expected a constant");
+            let [Operand::Constant(Constant::Int(keep @ 0..=0xffff))] = i.operands.as_slice() else {
+                return invalid("expected a small constant");
             };
-            self.reach(memory::nothing, Class::Async, |_| {});
+            let keep = *keep as i64;
+            self.reach(bulk::wait, Class::Async, |n| n.imm = keep);
             return Ok(());
         }
         // The first space is that of the target.

@@ -24,6 +24,7 @@ pub use inst::{Class, Param};
 pub(crate) use module::Program;
 
 use crate::parse::Pos;
+use std::collections::BTreeMap;
 
 /// An instruction that a kernel contains and the simulator does not execute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +64,8 @@ pub(crate) struct Kernel {
     /// Most 32-bit registers alive by declaration: an upper bound of what a compiler would allocate.
     pub declared_registers: u32,
     pub unsupported: Vec<Unsupported>,
+    /// By instruction: the bytes of a load that are used, where not all are.
+    pub used_bytes: BTreeMap<u32, u32>,
     /// It has fences, or volatile or ordered accesses: it may synchronise through memory.
     pub synchronises: bool,
     /// Compares and exchanges somewhere.

@@ -165,3 +165,33 @@ K long_work_of_a_lane_of_each_warp(const unsigned* a, unsigned* b, unsigned n) {
         __syncthreads();
     }
 }
+//: z4 t128
+K shared_behind_a_global_counter(unsigned* a) {
+    __shared__ unsigned sum;
+    if (T == 0) sum = 0;
+    __syncthreads();
+    // Warps take turns by a counter in global memory.
+    if (T % 32 == 0) {
+        while (atomicAdd(a + 1, 0) != T / 32) {}
+        __threadfence();
+        sum += T;
+        __threadfence();
+        atomicAdd(a + 1, 1);
+    }
+    __syncthreads();
+    if (T == 0) a[0] = sum;
+}
+//: z4 t64
+K shared_behind_a_volatile_flag(unsigned* a) {
+    __shared__ unsigned word;
+    volatile unsigned* flag = a + 1;
+    if (T == 0) {
+        word = 42;
+        __threadfence_block();
+        *flag = 1;
+    } else if (T == 32) {
+        while (*flag == 0) {}
+        __threadfence_block();
+        a[0] = word;
+    }
+}

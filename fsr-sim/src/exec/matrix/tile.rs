@@ -216,7 +216,7 @@ fn matrix_checks(
     let run = Run::wide(&inner, 0, 0, mask, 16);
     if x.launch.level == crate::check::Level::Full {
         if write {
-            x.check_shared_write(&run, false, |_, _| false)?;
+            x.check_shared_store(&run, false, |_, _| false)?;
         } else {
             x.check_shared_read(&run, false)?;
         }

@@ -190,7 +190,10 @@ impl Exec<'_> {
             buffer.complete() || run.contiguous() && buffer.unwritten(offset(run.least), 32 * size).is_none();
         if !known {
             for lane in lanes(run.mask) {
-                if buffer.unwritten(offset(run.each[lane]), size).is_some() {
+                let at = offset(run.each[lane]);
+                if self.uses(run.size, |from, bytes| {
+                    buffer.unwritten(at + u64::from(from), bytes.into()).is_some()
+                }) {
                     let (kind, address) = (FaultKind::Uninitialised, base + u64::from(run.each[lane]));
                     self.raise(self.access_trap(kind, lane as u32, Space::Global, address, size, false))?;
                 }

@@ -135,6 +135,14 @@ impl Exec<'_> {
         Ok(())
     }
 
+    /// Whether a load of `size` bytes uses any that `unwritten(from, bytes)` tells of.
+    fn uses(&self, size: u32, unwritten: impl Fn(u32, u32) -> bool) -> bool {
+        unwritten(0, size)
+            && self.launch.kernel.used_bytes.get(&self.pc).is_none_or(|used| {
+                (0..size.min(u32::BITS)).any(|byte| used >> byte & 1 != 0 && unwritten(byte, 1))
+            })
+    }
+
     #[inline(always)]
     fn full(&self) -> bool {
         self.launch.level == Level::Full

@@ -26,7 +26,7 @@ impl Place for Local {
         let size = at.size();
         for lane in lanes(at.mask) {
             let address = at.addresses[lane];
-            if x.warp.local.unwritten(lane, address, size) {
+            if x.uses(size, |from, bytes| x.warp.local.unwritten(lane, address + u64::from(from), bytes)) {
                 let kind = FaultKind::Uninitialised;
                 x.raise(x.access_trap(kind, lane as u32, Space::Local, address, size.into(), false))?;
             }

@@ -28,7 +28,7 @@ impl Place for Shared {
 
     fn judge_store(x: &mut Exec<'_>, i: &Inst, at: At<'_>, (): &()) -> Result<(), Trap> {
         let run = Run::wide(at.addresses, 0, 0, at.mask, at.size());
-        x.check_shared_write(&run, at.shape.strong, |x, lane| changes_nothing(x, i, at, lane))
+        x.check_shared_store(&run, at.shape.strong, |x, lane| changes_nothing(x, i, at, lane))
     }
 
     #[inline(always)]
@@ -104,7 +104,7 @@ fn store_body<const NARROW: bool>(x: &mut Exec<'_>, i: &Inst, m: u32) -> Result<
     }
     x.count_run(&run);
     if x.full() {
-        x.check_shared_write(&run, shape.strong, |x, lane| {
+        x.check_shared_store(&run, shape.strong, |x, lane| {
             changes_nothing(x, i, At { addresses: &run.each.map(u64::from), mask: m, shape }, lane)
         })?;
     }
@@ -187,7 +187,9 @@ impl Exec<'_> {
             let (address, size) = (run.each[lane].into(), run.size);
             let kind = if self.block.copies.pending(address, size) {
                 FaultKind::MissingWait
-            } else if self.block.shared.unwritten(address, size) {
+            } else if self
+                .uses(size, |from, bytes| self.block.shared.unwritten(address + u64::from(from), bytes))
+            {
                 FaultKind::Uninitialised
             } else {
                 continue;
@@ -195,6 +197,44 @@ impl Exec<'_> {
             self.raise(self.access_trap(kind, lane as u32, Space::Shared, address, size.into(), false))?;
         }
         Ok(())
+    }
+
+    /// Reports writes to what an asynchronous copy still reads or writes.
+    #[inline(always)]
+    fn check_shared_copies(&self, run: &Run) -> Result<(), Trap> {
+        match self.block.copies.any() || self.block.sources.any() {
+            true => self.check_shared_copies_each(run),
+            false => Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    fn check_shared_copies_each(&self, run: &Run) -> Result<(), Trap> {
+        for lane in lanes(run.mask) {
+            let (address, size) = (run.each[lane].into(), run.size);
+            if self.block.copies.pending(address, size) || self.block.sources.pending(address, size) {
+                let kind = FaultKind::MissingWait;
+                self.raise(self.access_trap(kind, lane as u32, Space::Shared, address, size.into(), true))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is said to a store; of asynchronous copies, `check_shared_write`.
+    pub(in crate::exec) fn check_shared_store(
+        &mut self,
+        run: &Run,
+        strong: bool,
+        same: impl Fn(&Self, usize) -> bool,
+    ) -> Result<(), Trap> {
+        self.check_shared_copies(run)?;
+        self.check_shared_write(run, strong, same)
+    }
+
+    /// What is said to an atomic, beyond its bytes.
+    pub(in crate::exec) fn check_shared_atomic(&mut self, run: &Run) -> Result<(), Trap> {
+        self.check_shared_copies(run)?;
+        self.race_shared(&Touch { run, write: true, strong: true }, |_, _| false)
     }
 
     /// `same(lane)`: whether that lane's write changes nothing.

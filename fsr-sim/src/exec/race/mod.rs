@@ -127,6 +127,7 @@ impl Exec<'_> {
         base: u64,
         same: impl Fn(&Self, usize) -> bool,
     ) -> Result<(), Trap> {
+        self.order_strong(touch.strong);
         let Some(shadow) = &self.launch.races else { return Ok(()) };
         let Some(agent) = self.agent(touch.strong) else { return Ok(()) };
         let run = touch.run;

@@ -25,15 +25,18 @@ impl Warp {
         }
         let waiting =
             self.fragments.iter().filter(|f| f.state == State::AtSync).fold(active, |m, f| m | f.mask);
-        let members = self.regs.cells::<u32>(inst.c);
-        let wanted = lanes(active).fold(0, |m, lane| m | members[lane]) & self.state.alive;
         // A fragment that was chosen although it waits has nobody else to wait for.
         let forced = fragment.state == State::AtSync;
-        if wanted & !waiting != 0 && !forced {
+        let early = if forced { 0 } else { self.early(inst, active, waiting) };
+        if early == active {
             fragment.state = State::AtSync;
             self.fragments.push(fragment.clone());
             return Ok(Next::Choose);
         }
+        // Those of another mask wait on.
+        self.put_waiting(fragment, fragment.pc, early);
+        let active = active & !early;
+        fragment.mask = active;
         if launch.level == Level::Full {
             let exec = Exec { launch, block, warp: &mut self.state, regs: &mut self.regs, pc: fragment.pc };
             let outside = exec.outside_mask(inst, active);
@@ -42,17 +45,26 @@ impl Warp {
                 exec.raise(trap(FaultKind::MemberMask, lane))?;
             }
         }
-        for other in self.fragments.iter_mut().filter(|f| f.state == State::AtSync && f.mask & wanted != 0) {
+        let members = self.regs.cells::<u32>(inst.c);
+        let released = lanes(active).fold(0, |m, lane| m | members[lane]) & !active & !early;
+        let mut stay = Vec::new();
+        for other in self.fragments.iter_mut().filter(|f| f.state == State::AtSync && f.mask & released != 0)
+        {
             // Those at instructions of another kind stay: only a barrier releases without its own turn.
             let kind = launch.kernel.code.get(other.pc as usize).map(|i| i.action);
             if matches!(kind, Some(Action::Control(Control::WarpSync))) {
+                stay.push((other.clone(), other.mask & !released));
+                other.mask &= released;
                 other.pc += 1;
                 other.state = State::Ready;
             }
         }
+        for (other, mask) in stay {
+            self.put_waiting(&other, other.pc, mask);
+        }
         fragment.state = State::Ready;
         fragment.pc += 1;
-        if rest != 0 || !self.fragments.is_empty() {
+        if !self.fragments.is_empty() {
             self.fragments.push(fragment.clone());
             return Ok(Next::Choose);
         }

@@ -226,14 +226,16 @@ impl Warp {
                 }
                 Action::Sync(f) => {
                     if active != 0 {
-                        if !self.members_arrived(inst, active) && fragment.state != State::AtSync {
+                        let forced = fragment.state == State::AtSync;
+                        let early = if forced { 0 } else { self.early(inst, active, active) };
+                        if early == active {
                             block.counters.issue(from, pc + 1, mask);
                             fragment.pc = pc;
                             fragment.state = State::AtSync;
                             self.fragments.push(fragment);
                             break Ok(Next::Choose);
                         }
-                        let forced = fragment.state == State::AtSync;
+                        active &= !early;
                         fragment.state = State::Ready;
                         if launch.level == Level::Full {
                             block.clocks.warp_sync(self.state.index);
@@ -253,6 +255,13 @@ impl Warp {
                             block.counters.issue(from, pc + 1, mask);
                             self.pc = pc;
                             break Err(trap);
+                        }
+                        if early != 0 {
+                            // Those that wait for others stay; their masks name nobody who goes on.
+                            block.counters.issue(from, pc + 1, mask);
+                            self.put_waiting(&fragment, pc, early);
+                            self.put_back(&fragment, pc + 1, mask & !early);
+                            break Ok(Next::Choose);
                         }
                     }
                     pc += 1;
@@ -299,14 +308,23 @@ impl Warp {
             .unwrap_or(u32::MAX)
     }
 
-    /// Whether every lane that the active lanes' member masks name is here or gone.
+    /// The active lanes whose member masks name lanes that are neither among those `here` nor gone.
     #[inline(always)]
-    fn members_arrived(&self, inst: &Inst, active: u32) -> bool {
-        if active == self.state.alive || inst.c == NONE {
-            return true;
+    fn early(&self, inst: &Inst, active: u32, here: u32) -> u32 {
+        let away = self.state.alive & !here;
+        if away == 0 || inst.c == NONE {
+            return 0;
         }
         let members = self.regs.cells::<u32>(inst.c);
-        lanes(active).all(|lane| members[lane] & self.state.alive & !active == 0)
+        lanes(active).filter(|&lane| members[lane] & away != 0).fold(0, |early, lane| early | 1 << lane)
+    }
+
+    /// Lets lanes wait at a `.sync` instruction.
+    fn put_waiting(&mut self, fragment: &Fragment, pc: u32, mask: u32) {
+        self.put_back(fragment, pc, mask);
+        if let Some(waiting) = self.fragments.last_mut().filter(|_| mask != 0) {
+            waiting.state = State::AtSync;
+        }
     }
 
     fn put_back(&mut self, fragment: &Fragment, pc: u32, mask: u32) {

@@ -93,6 +93,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                 required_block: required,
                 local_bytes: 0,
                 declared_registers: 0,
+                used_bytes: Default::default(),
                 unsupported: Vec::new(),
                 synchronises: false,
                 exchanges: false,
@@ -219,6 +220,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             }
         }
         let body = function.body.as_deref().unwrap_or(&[]);
+        let mut used = None;
         let opened = self.declare(body)?;
         self.at = 0;
         let mut opens = opened.iter();
@@ -231,7 +233,15 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
                     self.scopes[self.at].labels.insert(name, here);
                 }
                 Statement::Location(location) => self.locate(*location),
-                Statement::Instruction(instruction) => self.instruction(instruction)?,
+                Statement::Pragma(text) => used = used_bytes(text),
+                Statement::Instruction(instruction) => {
+                    let from = self.kernel.code.len() as u32;
+                    self.instruction(instruction)?;
+                    if let Some(mask) = used.take() {
+                        let pcs = from..self.kernel.code.len() as u32;
+                        self.kernel.used_bytes.extend(pcs.map(|pc| (pc, mask)));
+                    }
+                }
                 _ => {}
             }
         }
@@ -372,4 +382,13 @@ pub(super) fn too_many(kernel: &str) -> String {
     format!(
         "`{kernel}` and the kernels before it come to more than {MOST_INSTRUCTIONS} instructions with what they call"
     )
+}
+
+/// Which bytes of the load that follows are used, where a pragma says so: a compiler reads a structure with its padding.
+fn used_bytes(pragma: &str) -> Option<u32> {
+    let mask = pragma.trim_matches('"').strip_prefix("used_bytes_mask")?.trim();
+    match mask.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => mask.parse().ok(),
+    }
 }
