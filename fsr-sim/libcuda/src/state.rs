@@ -4,8 +4,8 @@
 
 use crate::error::{self, Code};
 use fsr_sim::{Device, Function, LaunchConfig, LaunchError, Level, LoadedModule, Options, Profile};
-use std::cell::Cell;
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::ffi::c_void;
 use std::io::Write;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering::Relaxed};
@@ -35,11 +35,20 @@ pub(crate) struct Event {
     pub at: Option<f64>,
 }
 
-/// Host memory that this library allocated, or that the program registered.
+/// Host memory that kernels reach at its own address.
 pub(crate) struct HostRange {
     pub bytes: usize,
-    /// `None`: registered, not ours.
-    pub layout: Option<std::alloc::Layout>,
+    pub kind: HostKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HostKind {
+    /// Allocated here, and freed as host memory.
+    Pinned(std::alloc::Layout),
+    /// Allocated here, and freed as device memory.
+    Managed(std::alloc::Layout),
+    /// The program's own.
+    Registered,
 }
 
 #[derive(Default)]
@@ -51,6 +60,8 @@ pub(crate) struct Tables {
     pub events: HashMap<usize, Event>,
     pub pools: HashMap<usize, ()>,
     pub host: HashMap<usize, HostRange>,
+    /// Device memory that the program allocated.
+    pub allocations: HashSet<u64>,
     /// Contexts that `cuCtxCreate` made.
     pub contexts: HashMap<usize, ()>,
     pub limits: HashMap<u32, usize>,
@@ -78,7 +89,8 @@ pub(crate) const DEFAULT_POOL: usize = 0x1008;
 static DRIVER: OnceLock<Option<Driver>> = OnceLock::new();
 
 thread_local! {
-    static CURRENT: Cell<usize> = const { Cell::new(0) };
+    /// Contexts of this thread; the last one is current.
+    static CONTEXTS: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
 fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
@@ -168,12 +180,19 @@ pub(crate) fn active() -> Outcome<&'static Driver> {
     Ok(driver)
 }
 
+/// The current context; 0: none.
 pub(crate) fn current() -> usize {
-    CURRENT.with(Cell::get)
+    CONTEXTS.with_borrow(|contexts| contexts.last().copied().unwrap_or(0))
 }
 
-pub(crate) fn set_current(context: usize) {
-    CURRENT.with(|c| c.set(context));
+/// Puts a context above the current one.
+pub(crate) fn push_current(context: usize) {
+    CONTEXTS.with_borrow_mut(|contexts| contexts.push(context));
+}
+
+/// Takes the current context away, so that the one below it is current.
+pub(crate) fn pop_current() -> Option<usize> {
+    CONTEXTS.with_borrow_mut(Vec::pop)
 }
 
 /// A device ordinal that exists.
@@ -205,7 +224,8 @@ impl Driver {
         self.tables().contexts.contains_key(&context)
     }
 
-    /// A context is gone: so are its modules, streams, events and error. (Its memory: see `cuDevicePrimaryCtxReset`.)
+    /// A context is gone: so are its modules, streams, events, memory and error. Contexts share their memory here, so that
+    /// it outlives any but the last.
     pub fn forget_context(&self) {
         self.sticky.store(error::SUCCESS, Relaxed);
         let mut tables = self.tables();
@@ -214,7 +234,15 @@ impl Driver {
         tables.function_of.clear();
         tables.streams.clear();
         tables.events.clear();
+        let allocations = match tables.contexts.is_empty() {
+            true => std::mem::take(&mut tables.allocations),
+            false => HashSet::new(),
+        };
         drop(tables);
+        for address in allocations {
+            // What cannot be freed is gone already.
+            let _ = self.device.free(address);
+        }
         for module in modules.values() {
             self.device.unload(module);
         }

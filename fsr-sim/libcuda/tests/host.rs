@@ -384,3 +384,160 @@ fn functions_by_name() {
         assert_eq!(lookup("cuNonsense").0, sys::CUresult::CUDA_ERROR_NOT_FOUND);
     });
 }
+
+#[test]
+fn functions_as_the_caller_was_built_to_call_them() {
+    on_simulator("functions_as_the_caller_was_built_to_call_them", &[], || {
+        raw::setup();
+        let lookup = |name: &str, version: i32| {
+            let (mut found, mut status) =
+                (std::ptr::null_mut(), sys::CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SUCCESS);
+            let name = CString::new(name).unwrap();
+            // SAFETY: pointers to locals.
+            unsafe { sys::cuGetProcAddress_v2(name.as_ptr(), &mut found, version, 0, &mut status) };
+            (found as usize, status as i32)
+        };
+        let address = |name: &str| lookup(name, 13000).0;
+        // Each has arguments of its own.
+        assert_ne!(lookup("cuCtxCreate", 3020).0, lookup("cuCtxCreate", 11040).0);
+        assert_ne!(lookup("cuCtxCreate", 11040).0, lookup("cuCtxCreate", 12050).0);
+        assert_eq!(lookup("cuCtxCreate", 12080).0, address("cuCtxCreate"));
+        assert_ne!(lookup("cuMemPrefetchAsync", 8000).0, address("cuMemPrefetchAsync"));
+        assert_ne!(lookup("cuGetProcAddress", 11030).0, address("cuGetProcAddress"));
+        assert_eq!(lookup("cuMemAlloc", 3020), (address("cuMemAlloc"), 0));
+        // Newer than the caller, newer than the driver, and never heard of.
+        assert_eq!(lookup("cuMemAllocAsync", 9000), (0, 2));
+        assert_eq!(lookup("cuMemAllocAsync", 11020).1, 0);
+        assert_eq!(lookup("cuCoredumpRegisterStartCallback", 13050), (0, 2));
+        assert_eq!(lookup("cuNonsense", 13000), (0, 1));
+    });
+}
+
+#[test]
+fn contexts_are_a_stack() {
+    on_simulator("contexts_are_a_stack", &[], || {
+        raw::setup();
+        let current = || {
+            let mut context = std::ptr::null_mut();
+            // SAFETY: a pointer to a local.
+            unsafe { sys::cuCtxGetCurrent(&mut context) }.result().unwrap();
+            context
+        };
+        let primary = current();
+        let mut made = std::ptr::null_mut();
+        let mut popped = std::ptr::null_mut();
+        // SAFETY: contexts that exist, and pointers to locals.
+        unsafe {
+            type Create = unsafe extern "C" fn(*mut sys::CUcontext, u32, i32) -> sys::CUresult;
+            let mut create = std::ptr::null_mut();
+            sys::cuGetProcAddress_v2(c"cuCtxCreate".as_ptr(), &mut create, 3020, 0, std::ptr::null_mut())
+                .result()
+                .unwrap();
+            let create: Create = std::mem::transmute(create);
+            create(&mut made, 0, 0).result().unwrap();
+            assert_eq!(current(), made);
+            sys::cuCtxPushCurrent_v2(primary).result().unwrap();
+            sys::cuCtxPushCurrent_v2(made).result().unwrap();
+            sys::cuCtxPopCurrent_v2(&mut popped).result().unwrap();
+            assert_eq!((popped, current()), (made, primary));
+            sys::cuCtxPopCurrent_v2(std::ptr::null_mut()).result().unwrap();
+            assert_eq!(current(), made);
+            // The one on top is replaced, or taken away.
+            sys::cuCtxSetCurrent(primary).result().unwrap();
+            sys::cuCtxSetCurrent(std::ptr::null_mut()).result().unwrap();
+            assert_eq!(current(), primary);
+            sys::cuCtxDestroy_v2(made).result().unwrap();
+            assert_eq!(current(), primary);
+        }
+    });
+}
+
+#[test]
+fn memory_of_every_kind_is_freed_as_what_it_is() {
+    on_simulator("memory_of_every_kind_is_freed_as_what_it_is", &[], || {
+        use sys::CUresult::*;
+        raw::setup();
+        let (mut pinned, mut managed) = (std::ptr::null_mut(), 0);
+        let mut own = vec![7u8; 4096];
+        // SAFETY: wrong on purpose; the driver answers with errors.
+        unsafe {
+            for bytes in [usize::MAX, usize::MAX - 7, isize::MAX as usize] {
+                assert_eq!(sys::cuMemAllocHost_v2(&mut pinned, bytes), CUDA_ERROR_OUT_OF_MEMORY);
+                assert_eq!(sys::cuMemHostAlloc(&mut pinned, bytes, 0), CUDA_ERROR_OUT_OF_MEMORY);
+                assert_eq!(sys::cuMemAllocManaged(&mut managed, bytes, 1), CUDA_ERROR_OUT_OF_MEMORY);
+            }
+            sys::cuMemAllocHost_v2(&mut pinned, 64).result().unwrap();
+            sys::cuMemAllocManaged(&mut managed, 64, 1).result().unwrap();
+            sys::cuMemHostRegister_v2(own.as_mut_ptr().cast(), own.len(), 0).result().unwrap();
+            let device = result::malloc_sync(64).unwrap();
+
+            let mut kind = 0u32;
+            let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_IS_MANAGED;
+            sys::cuPointerGetAttribute((&raw mut kind).cast(), attribute, managed).result().unwrap();
+            assert_eq!(kind, 1);
+            let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+            for (address, wanted) in [(managed, 2), (pinned as u64, 1), (device, 2)] {
+                sys::cuPointerGetAttribute((&raw mut kind).cast(), attribute, address).result().unwrap();
+                assert_eq!(kind, wanted);
+            }
+
+            for address in [pinned as u64, own.as_ptr() as u64, device + 8] {
+                assert_eq!(sys::cuMemFree_v2(address), CUDA_ERROR_INVALID_VALUE);
+            }
+            for address in [managed, own.as_ptr() as u64, device] {
+                assert_eq!(sys::cuMemFreeHost(address as *mut c_void), CUDA_ERROR_INVALID_VALUE);
+            }
+            // Nothing of that has freed anything.
+            sys::cuMemHostUnregister(own.as_mut_ptr().cast()).result().unwrap();
+            sys::cuMemFreeHost(pinned).result().unwrap();
+            sys::cuMemFree_v2(managed).result().unwrap();
+            sys::cuMemFree_v2(device).result().unwrap();
+        }
+    });
+}
+
+#[test]
+fn copies_know_which_side_an_address_is_on() {
+    on_simulator("copies_know_which_side_an_address_is_on", &[], || {
+        use sys::CUresult::*;
+        raw::setup();
+        // SAFETY: addresses on the wrong side on purpose; the driver copies, or answers with errors.
+        unsafe {
+            let (from, to) = (result::malloc_sync(64).unwrap(), result::malloc_sync(64).unwrap());
+            let gone = result::malloc_sync(64).unwrap();
+            result::free_sync(gone).unwrap();
+            result::memcpy_htod_sync(from, &[5u8; 64]).unwrap();
+            sys::cuMemcpyHtoD_v2(to, from as *const c_void, 32).result().unwrap();
+            sys::cuMemcpyDtoH_v2((to + 32) as *mut c_void, from, 32).result().unwrap();
+            let mut out = [0u8; 64];
+            result::memcpy_dtoh_sync(&mut out, to).unwrap();
+            assert_eq!(out, [5; 64]);
+            assert_eq!(sys::cuMemcpyHtoD_v2(to, gone as *const c_void, 32), CUDA_ERROR_INVALID_VALUE);
+            assert_eq!(sys::cuMemcpyDtoH_v2(gone as *mut c_void, from, 32), CUDA_ERROR_INVALID_VALUE);
+            assert_eq!(sys::cuMemcpy(gone, from, 32), CUDA_ERROR_INVALID_VALUE);
+            // From host to host.
+            let (source, mut target) = ([9u8; 16], [0u8; 16]);
+            sys::cuMemcpy(target.as_mut_ptr() as u64, source.as_ptr() as u64, 16).result().unwrap();
+            assert_eq!(target, source);
+            assert_eq!(sys::cuMemcpy(0, source.as_ptr() as u64, 16), CUDA_ERROR_INVALID_VALUE);
+        }
+    });
+}
+
+#[test]
+fn a_reset_frees_what_was_allocated() {
+    on_simulator("a_reset_frees_what_was_allocated", &[], || {
+        use sys::CUresult::*;
+        raw::setup();
+        // SAFETY: addresses of the driver's own, stale on purpose at the end.
+        unsafe {
+            let (free, _) = result::mem_get_info().unwrap();
+            let address = result::malloc_sync(1 << 20).unwrap();
+            assert!(result::mem_get_info().unwrap().0 < free);
+            sys::cuDevicePrimaryCtxReset_v2(0).result().unwrap();
+            assert_eq!(sys::cuMemFree_v2(address), CUDA_ERROR_INVALID_VALUE);
+            assert_eq!(sys::cuMemsetD8_v2(address, 0, 16), CUDA_ERROR_INVALID_VALUE);
+            assert!(result::mem_get_info().unwrap().0 >= free);
+        }
+    });
+}

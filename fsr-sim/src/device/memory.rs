@@ -1,9 +1,14 @@
 //! Device memory as the host sees it.
 
 use super::Device;
-use crate::memory::MemoryError;
+use crate::memory::{Memory, MemoryError};
 
 impl Device {
+    /// Whether an address is of those that buffers are given: of no host's, whether a buffer is there or not.
+    pub fn is_address(address: u64) -> bool {
+        Memory::slot(address).is_some()
+    }
+
     /// Allocates `bytes`; the content is undefined to kernels.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ fn create(context: *mut Handle, device: c_int) -> state::Outcome {
     let driver = check_device(device)?;
     let handle = driver.handle();
     driver.tables().contexts.insert(handle, ());
-    state::set_current(handle);
+    state::push_current(handle);
     put(context, handle as Handle)
 }
 
@@ -96,7 +96,7 @@ super::driver_api! {
             return Err(error::INVALID_CONTEXT);
         }
         if state::current() == context as usize {
-            state::set_current(0);
+            state::pop_current();
         }
         if driver.primary_users.load(Relaxed) == 0 && driver.tables().contexts.is_empty() {
             driver.forget_context();
@@ -109,7 +109,10 @@ super::driver_api! {
         if !context.is_null() && !driver.context_exists(context as usize) {
             return Err(error::INVALID_CONTEXT);
         }
-        state::set_current(context as usize);
+        state::pop_current();
+        if !context.is_null() {
+            state::push_current(context as usize);
+        }
         Ok(())
     }
 
@@ -119,22 +122,17 @@ super::driver_api! {
     }
 
     fn cuCtxPushCurrent_v2(context: Handle) {
-        // One level is kept: enough for hosts that push at entry and pop at exit.
         let driver = driver()?;
         if !driver.context_exists(context as usize) {
             return Err(error::INVALID_CONTEXT);
         }
-        state::set_current(context as usize);
+        state::push_current(context as usize);
         Ok(())
     }
 
     fn cuCtxPopCurrent_v2(context: *mut Handle) {
         driver()?;
-        let current = state::current();
-        if current == 0 {
-            return Err(error::INVALID_CONTEXT);
-        }
-        state::set_current(0);
+        let current = state::pop_current().ok_or(error::INVALID_CONTEXT)?;
         if context.is_null() { Ok(()) } else { put(context, current as Handle) }
     }
 

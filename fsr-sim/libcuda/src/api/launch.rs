@@ -46,6 +46,9 @@ fn launch(
     if i64::from(config.shared_bytes) > i64::from(allowed) {
         return Err(error::INVALID_VALUE);
     }
+    if !values.is_null() && !extra.is_null() {
+        return Err(error::INVALID_VALUE);
+    }
     let total = function.params().iter().map(|p| (p.offset + p.size) as usize).max().unwrap_or(0);
     let mut params = vec![0u8; total];
     if !values.is_null() {

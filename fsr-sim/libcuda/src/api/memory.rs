@@ -2,7 +2,7 @@
 
 use super::put;
 use crate::error::{self, of_memory};
-use crate::state::{DEFAULT_POOL, Driver, Handle, HostRange, Outcome, active, driver};
+use crate::state::{DEFAULT_POOL, Driver, Handle, HostKind, HostRange, Outcome, active, driver};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -13,45 +13,62 @@ fn alloc(driver: &Driver, to: *mut u64, bytes: usize) -> Outcome {
     if to.is_null() {
         return Err(error::INVALID_VALUE);
     }
-    put(to, driver.device.alloc(bytes as u64).map_err(|e| of_memory(&e))?)
+    let address = driver.device.alloc(bytes as u64).map_err(|e| of_memory(&e))?;
+    driver.tables().allocations.insert(address);
+    put(to, address)
 }
 
 fn free(driver: &Driver, address: u64) -> Outcome {
     if address == 0 {
         return Ok(());
     }
-    if driver.tables().host.contains_key(&(address as usize)) {
-        return free_host(driver, address as usize);
+    // A module's variable, pinned or registered memory is not freed here.
+    if driver.tables().allocations.remove(&address) {
+        return driver.device.free(address).map_err(|e| of_memory(&e));
     }
-    driver.device.free(address).map_err(|e| of_memory(&e))
+    take_host(driver, address as usize, |kind| matches!(kind, HostKind::Managed(_)))
 }
 
 /// Host memory that kernels can reach at its own address.
-fn alloc_host(driver: &Driver, bytes: usize) -> Outcome<usize> {
-    let layout =
-        Layout::from_size_align(bytes.next_multiple_of(16), 4096).map_err(|_| error::OUT_OF_MEMORY)?;
+fn alloc_host(driver: &Driver, bytes: usize, kind: fn(Layout) -> HostKind) -> Outcome<usize> {
     if bytes == 0 {
         return Err(error::INVALID_VALUE);
     }
+    let size = bytes.checked_next_multiple_of(16).ok_or(error::OUT_OF_MEMORY)?;
+    let layout = Layout::from_size_align(size, 4096).map_err(|_| error::OUT_OF_MEMORY)?;
     // SAFETY: the size is not zero.
     let ptr = unsafe { alloc_zeroed(layout) };
     if ptr.is_null() {
         return Err(error::OUT_OF_MEMORY);
     }
-    driver.tables().host.insert(ptr as usize, HostRange { bytes, layout: Some(layout) });
-    // SAFETY: just allocated; unmapped in `free_host` before it is freed.
+    driver.tables().host.insert(ptr as usize, HostRange { bytes, kind: kind(layout) });
+    // SAFETY: just allocated; unmapped in `take_host` before it is freed.
     unsafe { driver.device.map_host(ptr, bytes as u64) };
     Ok(ptr as usize)
 }
 
-fn free_host(driver: &Driver, address: usize) -> Outcome {
-    let range = driver.tables().host.remove(&address).ok_or(error::INVALID_VALUE)?;
+/// Forgets a range of a kind that is meant, and frees it where it was allocated here.
+fn take_host(driver: &Driver, address: usize, meant: fn(HostKind) -> bool) -> Outcome {
+    let mut tables = driver.tables();
+    let kind = tables.host.get(&address).map(|range| range.kind).filter(|kind| meant(*kind));
+    let kind = kind.ok_or(error::INVALID_VALUE)?;
+    tables.host.remove(&address);
+    drop(tables);
     driver.device.unmap_host(address as u64);
-    if let Some(layout) = range.layout {
+    if let HostKind::Pinned(layout) | HostKind::Managed(layout) = kind {
         // SAFETY: allocated in `alloc_host` with this layout, and taken out of the table once.
         unsafe { dealloc(address as *mut u8, layout) };
     }
     Ok(())
+}
+
+/// Whether an address lies in a buffer; one that only could is an error, since the host has nothing there.
+fn on_device(driver: &Driver, address: u64) -> Outcome<bool> {
+    match driver.device.extent(address) {
+        Some(_) => Ok(true),
+        None if fsr_sim::Device::is_address(address) => Err(error::INVALID_VALUE),
+        None => Ok(false),
+    }
 }
 
 /// Host to device.
@@ -61,6 +78,9 @@ fn upload(driver: &Driver, to: u64, from: *const c_void, bytes: usize) -> Outcom
     }
     if from.is_null() {
         return Err(error::INVALID_VALUE);
+    }
+    if on_device(driver, from as u64)? {
+        return copy(driver, to, from as u64, bytes);
     }
     // Range first: nothing is read when the target is wrong.
     driver.device.check_range(to, bytes as u64).map_err(|e| of_memory(&e))?;
@@ -78,6 +98,9 @@ fn download(driver: &Driver, to: *mut c_void, from: u64, bytes: usize) -> Outcom
     }
     if to.is_null() {
         return Err(error::INVALID_VALUE);
+    }
+    if on_device(driver, to as u64)? {
+        return copy(driver, to as u64, from, bytes);
     }
     driver.device.check_range(from, bytes as u64).map_err(|e| of_memory(&e))?;
     // SAFETY: not null; the interface requires `bytes` writable bytes. They may be uninitialised, which is sound for
@@ -102,12 +125,16 @@ fn copy(driver: &Driver, to: u64, from: u64, bytes: usize) -> Outcome {
 
 /// Any to any: an address that is no device buffer's is the host's.
 fn copy_any(driver: &Driver, to: u64, from: u64, bytes: usize) -> Outcome {
-    let on_device = |address: u64| driver.device.extent(address).is_some();
-    match (on_device(to), on_device(from)) {
+    match (on_device(driver, to)?, on_device(driver, from)?) {
         (true, true) => copy(driver, to, from, bytes),
         (true, false) => upload(driver, to, from as *const c_void, bytes),
         (false, true) => download(driver, to as *mut c_void, from, bytes),
-        (false, false) => Err(error::INVALID_VALUE),
+        (false, false) if bytes > 0 && (to == 0 || from == 0) => Err(error::INVALID_VALUE),
+        (false, false) => {
+            // SAFETY: neither is null; the interface requires `bytes` bytes to read and to write.
+            unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
+            Ok(())
+        }
     }
 }
 
@@ -183,25 +210,25 @@ super::driver_api! {
         if to.is_null() {
             return Err(error::INVALID_VALUE);
         }
-        put(to, alloc_host(active()?, bytes)? as u64)
+        put(to, alloc_host(active()?, bytes, HostKind::Managed)? as u64)
     }
 
     fn cuMemAllocHost_v2(to: *mut Handle, bytes: usize) {
         if to.is_null() {
             return Err(error::INVALID_VALUE);
         }
-        put(to, alloc_host(active()?, bytes)? as Handle)
+        put(to, alloc_host(active()?, bytes, HostKind::Pinned)? as Handle)
     }
 
     fn cuMemHostAlloc(to: *mut Handle, bytes: usize, _flags: c_uint) {
         if to.is_null() {
             return Err(error::INVALID_VALUE);
         }
-        put(to, alloc_host(active()?, bytes)? as Handle)
+        put(to, alloc_host(active()?, bytes, HostKind::Pinned)? as Handle)
     }
 
     fn cuMemFreeHost(address: Handle) {
-        free_host(driver()?, address as usize)
+        take_host(driver()?, address as usize, |kind| matches!(kind, HostKind::Pinned(_)))
     }
 
     fn cuMemHostRegister_v2(address: Handle, bytes: usize, _flags: c_uint) {
@@ -215,7 +242,7 @@ super::driver_api! {
             if tables.host.iter().any(|(at, range)| *at < end && start < at + range.bytes) {
                 return Err(error::HOST_MEMORY_ALREADY_REGISTERED);
             }
-            tables.host.insert(start, HostRange { bytes, layout: None });
+            tables.host.insert(start, HostRange { bytes, kind: HostKind::Registered });
         }
         // SAFETY: the interface requires the range to stay valid until it is unregistered.
         unsafe { driver.device.map_host(address.cast(), bytes as u64) };
@@ -223,12 +250,8 @@ super::driver_api! {
     }
 
     fn cuMemHostUnregister(address: Handle) {
-        let driver = active()?;
-        match driver.tables().host.get(&(address as usize)) {
-            Some(HostRange { layout: None, .. }) => {}
-            _ => return Err(error::HOST_MEMORY_NOT_REGISTERED),
-        }
-        free_host(driver, address as usize)
+        let registered = |kind| kind == HostKind::Registered;
+        take_host(active()?, address as usize, registered).map_err(|_| error::HOST_MEMORY_NOT_REGISTERED)
     }
 
     fn cuMemHostGetDevicePointer_v2(to: *mut u64, host: Handle, flags: c_uint) {
@@ -333,15 +356,16 @@ super::driver_api! {
     fn cuPointerGetAttribute(data: *mut c_void, attribute: c_int, address: u64) {
         let driver = active()?;
         let (base, size) = driver.device.extent(address).ok_or(error::INVALID_VALUE)?;
-        let host = driver.tables().host.contains_key(&(base as usize));
+        let kind = driver.tables().host.get(&(base as usize)).map(|range| range.kind);
+        let (host, managed) = (kind.is_some(), matches!(kind, Some(HostKind::Managed(_))));
         match attribute {
             1 => put(data.cast::<usize>(), crate::state::current()),
             // CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE
-            2 => put(data.cast::<c_uint>(), if host { 1 } else { 2 }),
+            2 => put(data.cast::<c_uint>(), if host && !managed { 1 } else { 2 }),
             3 => put(data.cast::<u64>(), address),
             4 if host => put(data.cast::<u64>(), address),
             7 => put(data.cast::<u64>(), base >> 40),
-            8 => put(data.cast::<c_uint>(), 0),
+            8 => put(data.cast::<c_uint>(), managed.into()),
             9 => put(data.cast::<c_int>(), 0),
             11 => put(data.cast::<u64>(), base),
             12 => put(data.cast::<usize>(), size as usize),
