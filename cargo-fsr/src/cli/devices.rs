@@ -151,7 +151,6 @@ impl<'a> Devices<'a> {
             }
         }
         let mut options = self.options(program, subject.host.program(&[])?, subject);
-        options.findings = true;
         options.extent = Extent::screen();
         options.pool = 1;
         let mut judge = HostJudge::new(options);
@@ -194,7 +193,6 @@ impl<'a> Devices<'a> {
             device.envs.push(("FSR_SIM_DEVICE".into(), profile.into()));
         }
         let mut options = self.options(device, subject.host.program(&[])?, subject);
-        options.findings = true;
         // What a GPU does in a millisecond may take half a minute here; what never ends has an end all the same.
         options.deadlines.launch = Duration::from_secs(300);
         let mut judge = HostJudge::new(options);

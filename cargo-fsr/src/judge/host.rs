@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
 
 use fsr_protocol::{
     BufferRole, CaseId, CaseInfo, Description, HostError, MIXED_DISTRIBUTIONS, Role, SetId, files,
@@ -375,8 +376,8 @@ impl HostJudge {
         let session = self.session.as_ref();
         let session = session.ok_or_else(|| JudgeError::Process("the judge has no session".to_owned()))?;
         let mut program = self.options.device.clone();
-        if self.options.findings {
-            program.envs.push((findings::VARIABLE.into(), findings::file(session.runtime()).into()));
+        if let Some(report) = self.report() {
+            program.envs.push((findings::VARIABLE.into(), report.into()));
         }
         self.start_process(&program, Role::Device, session)
     }
@@ -430,12 +431,16 @@ impl HostJudge {
         })
     }
 
+    /// The file to which the CPU device writes what its launches came to. On another device it never comes to be.
+    pub(super) fn report(&self) -> Option<PathBuf> {
+        self.session.as_ref().map(|session| findings::file(session.runtime()))
+    }
+
     /// Adds what the CPU device says of the launch that failed.
     fn explained(&mut self, stop: Stop, candidate: &Executable) -> Stop {
         let Stop::Candidate(failure) = stop else { return stop };
         let told = matches!(failure.kind, FailureKind::Launch | FailureKind::Execution);
-        let session = self.session.as_ref().filter(|_| self.options.findings && told);
-        self.finding = session.and_then(|session| findings::last(&findings::file(session.runtime())));
+        self.finding = self.report().filter(|_| told).and_then(|report| findings::last(&report));
         let Some(finding) = &self.finding else { return Stop::Candidate(failure) };
         let table = self.options.lines.as_ref().and_then(|lines| lines.lines(&candidate.ptx));
         Stop::Candidate(evidence::of_finding(failure, finding.words(table.as_ref())))
@@ -443,8 +448,7 @@ impl HostJudge {
 
     /// Loads a candidate, or finds it loaded.
     pub(super) fn load(&mut self, candidate: &Executable) -> Result<Loaded, Stop> {
-        if let Some(session) = self.session.as_ref().filter(|_| self.options.findings) {
-            let file = findings::file(session.runtime());
+        if let Some(file) = self.report() {
             findings::forget(&file)
                 .map_err(|error| Stop::Judge(JudgeError::Process(format!("{}: {error}", file.display()))))?;
         }

@@ -5,6 +5,7 @@
 
 pub(crate) mod cargo;
 mod child;
+mod counts;
 mod description;
 mod device;
 mod evidence;
@@ -24,6 +25,7 @@ mod timing;
 mod validation;
 
 pub use cargo::{BuildOptions, CargoFlags, Forward};
+pub use counts::{Counts, KernelCounts, Traffic};
 pub use host::{HostJudge, SetSeed};
 pub use lock::DeviceLock;
 pub use options::{Deadlines, Extent, HostJudgeOptions, Notice, Sampling};
@@ -68,6 +70,9 @@ pub struct Validation {
     pub cases: Vec<CaseErrors>,
     /// Registers, spills, shared memory.
     pub resources: Vec<EntryResources>,
+    /// What the CPU device counted on the largest case that it executed; empty where it executed none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<KernelCounts>,
     /// Where the time went, for people.
     pub split: Split,
 }

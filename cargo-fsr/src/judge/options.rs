@@ -118,8 +118,6 @@ pub struct HostJudgeOptions {
     pub deadlines: Deadlines,
     /// Sampling rules on a real device.
     pub sampling: Sampling,
-    /// The device is the CPU device, which tells why a launch failed.
-    pub findings: bool,
     /// Knows which lines of a source are behind a candidate's PTX.
     pub lines: Option<Arc<dyn Lines>>,
     /// Folder of the device locks; `None` for a device that needs no turn, such as the CPU.
@@ -147,7 +145,6 @@ impl HostJudgeOptions {
             fresh: 2,
             deadlines: Deadlines::default(),
             sampling: Sampling::default(),
-            findings: false,
             lines: None,
             locks: None,
             roots: Session::default_roots(),

@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::options::Notice;
-use super::{Bench, Executable, Failure, FailureKind, HostJudge, Judge, JudgeError, SetSeed, Timed, Verdict};
+use super::{
+    Bench, Executable, Failure, FailureKind, HostJudge, Judge, JudgeError, KernelCounts, SetSeed, Timed,
+    Validation, Verdict,
+};
 
 /// Candidates that a case may hold up before it is left out.
 const PATIENCE: u32 = 2;
@@ -26,11 +29,12 @@ impl Screened {
         Self { judge, screen: Some(screen), slow: BTreeMap::new(), warn }
     }
 
-    /// What the CPU device holds against a candidate.
-    fn fault(&mut self, candidate: &Executable) -> Result<Option<Failure>, JudgeError> {
-        let Some(screen) = &mut self.screen else { return Ok(None) };
+    /// What the CPU device holds against a candidate, or what it counted.
+    fn screen(&mut self, candidate: &Executable) -> Result<Result<Vec<KernelCounts>, Failure>, JudgeError> {
+        let unknown = Ok(Ok(Vec::new()));
+        let Some(screen) = &mut self.screen else { return unknown };
         let failure = match screen.validate(candidate) {
-            Ok(Verdict::Valid(_)) => return Ok(None),
+            Ok(Verdict::Valid(validation)) => return Ok(Ok(validation.counts)),
             Ok(Verdict::Invalid(failure)) => failure,
             Err(JudgeError::Interrupted) => return Err(JudgeError::Interrupted),
             Err(error) => {
@@ -38,11 +42,11 @@ impl Screened {
                     "the CPU device fails, and candidates go to the GPU unscreened: {error}"
                 ));
                 self.screen = None;
-                return Ok(None);
+                return unknown;
             }
         };
         if screen.finding().is_some_and(|finding| finding.is_conclusive()) {
-            return Ok(Some(told(failure)));
+            return Ok(Err(told(failure)));
         }
         if let (FailureKind::TimedOut, Some(case)) = (failure.kind, failure.case) {
             let slow = self.slow.entry(case.clone()).or_default();
@@ -54,7 +58,7 @@ impl Screened {
                 }
             }
         }
-        Ok(None)
+        unknown
     }
 }
 
@@ -73,10 +77,14 @@ impl Judge for Screened {
     }
 
     fn validate(&mut self, candidate: &Executable) -> Result<Verdict, JudgeError> {
-        match self.fault(candidate)? {
-            Some(failure) => Ok(Verdict::Invalid(failure)),
-            None => self.judge.validate(candidate),
-        }
+        let counts = match self.screen(candidate)? {
+            Err(failure) => return Ok(Verdict::Invalid(failure)),
+            Ok(counts) => counts,
+        };
+        Ok(match self.judge.validate(candidate)? {
+            Verdict::Valid(validation) => Verdict::Valid(Validation { counts, ..validation }),
+            invalid @ Verdict::Invalid(_) => invalid,
+        })
     }
 
     fn validate_own(&mut self, kernel: &Executable) -> Result<Verdict, JudgeError> {

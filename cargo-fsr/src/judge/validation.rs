@@ -8,6 +8,7 @@ use std::time::Instant;
 use fsr_protocol::{CaseId, CaseInfo, Dump, SetId};
 use rand::seq::{IndexedRandom, SliceRandom};
 
+use super::counts;
 use super::device::Shot;
 use super::evidence::{self, Course, Data, Place};
 use super::host::{HostJudge, SLOTS, Sets, Stop};
@@ -73,6 +74,8 @@ impl HostJudge {
         self.split.load = millis(began);
 
         let began = Instant::now();
+        let largest = self.largest(cases);
+        let mut counted = Vec::new();
         let mut errors = Vec::new();
         for ((id, case), sets) in (0..).zip(cases).zip(sets) {
             if !self.executes(id) {
@@ -89,8 +92,17 @@ impl HostJudge {
             let examined = self.examine_case(candidate, id, sets, place);
             self.split.validate = millis(began);
             errors.push(examined?);
+            if let Some(report) = self.report().filter(|_| largest == Some(id)) {
+                counted = counts::read(&report, &case.name);
+            }
         }
-        Ok(Validation { cases: errors, resources, split: self.split })
+        Ok(Validation { cases: errors, resources, counts: counted, split: self.split })
+    }
+
+    /// The case that counts are taken from: what is executed of the timed ones, or of all, with the most to do.
+    fn largest(&self, cases: &[CaseInfo]) -> Option<CaseId> {
+        let executed = (0..).zip(cases).filter(|(id, _)| self.executes(*id));
+        executed.max_by_key(|(_, case)| (case.timed, case.work_bytes)).map(|(id, _)| id)
     }
 
     fn examine_case(

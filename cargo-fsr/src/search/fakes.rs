@@ -255,6 +255,7 @@ impl FakeJudge {
                 shared_bytes: 0,
                 max_threads: 1024,
             }],
+            counts: Vec::new(),
             split: Split::default(),
         })
     }

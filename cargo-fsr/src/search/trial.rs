@@ -228,7 +228,12 @@ impl Field<'_> {
                     continue;
                 }
             };
-            let mut measured = Measured { validation, ..measured };
+            // A GPU counts nothing: what was counted before it still holds.
+            let counts = match validation.counts.is_empty() {
+                true => measured.validation.counts.clone(),
+                false => validation.counts.clone(),
+            };
+            let mut measured = Measured { validation: Validation { counts, ..validation }, ..measured };
             if best.is_some() {
                 match self.race(Purpose::Duel, origin, &measured.executable)? {
                     Err(failure) => {

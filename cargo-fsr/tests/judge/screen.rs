@@ -17,7 +17,6 @@ struct Both {
 fn both(screen: &str) -> Both {
     let gpu = Course::new();
     let mut cpu = Course::over(screen, |options| {
-        options.findings = true;
         options.pool = 1;
         options.extent = Extent::Small { bytes: 200, flops: 1000, cases: 8 };
     });
@@ -53,6 +52,23 @@ fn what_the_cpu_device_finds_never_reaches_the_gpu() {
     assert!(matches!(both.judge.validate_own(&candidate("races")).unwrap(), Verdict::Valid(_)));
     assert!(matches!(both.judge.validate(&candidate("right")).unwrap(), Verdict::Valid(_)));
     assert!(both.said.lock().unwrap().is_empty());
+}
+
+#[test]
+fn what_the_cpu_device_counted_goes_with_the_gpus_verdict() {
+    let mut both = both("cpu-device");
+    let Verdict::Valid(validation) = both.judge.validate(&candidate("right")).unwrap() else {
+        panic!("called invalid")
+    };
+    assert_eq!(validation.cases.len(), 3, "the GPU has seen all cases");
+    let [counted] = validation.counts.as_slice() else { panic!("{:?}", validation.counts) };
+    assert_eq!((counted.kernel.as_str(), counted.case.as_str()), ("twice", "n=13"));
+    assert_eq!(counted.counts.warp_instructions, 13, "of the largest case that it executed");
+    // Nothing is counted on a GPU.
+    let Verdict::Valid(own) = both.judge.validate_own(&candidate("right")).unwrap() else {
+        panic!("called invalid")
+    };
+    assert!(own.counts.is_empty());
 }
 
 #[test]

@@ -26,6 +26,10 @@ fn a_kernel_is_tuned_stored_embedded_and_shown() {
     let prompts = project.asked();
     assert_eq!(prompts.len(), 4);
     assert!(prompts.iter().all(|prompt| prompt.contains("saxpy") && prompt.contains("BLOCK")));
+    // The baseline's counts are shown, and those of the kernel to be beaten.
+    assert!(prompts.iter().all(|prompt| prompt.contains("- Counted by executing `saxpy` on `n=")));
+    let baseline = prompts[0].lines().find(|line| line.starts_with("- Global memory: ")).unwrap();
+    assert!(baseline.contains(" loads of a warp, 32.0 sectors each (4.0 would hold the data)"), "{baseline}");
 
     // What is stored says where it comes from.
     let manifest = project.read("fsr/saxpy/sm_90.toml");

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::history::History;
 use super::view::{self, View};
-use super::{hints, quote};
+use super::{hints, profile, quote};
 use crate::brief::{Brief, SourceFile};
 use crate::compile::CompileFailureKind;
 use crate::judge::{Bench, FailureKind};
@@ -128,6 +128,7 @@ pub struct TimingWords {
     pub resources: Vec<ResourceWords>,
     pub values: Option<String>,
     pub sweep: Vec<String>,
+    pub counts: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -374,6 +375,10 @@ fn timing(measured: &Measured, bench: &Bench, view: View) -> TimingWords {
             .then(|| view.measured(|| sweep::in_words(&measured.executable.tunables))),
         sweep: match view {
             View::Full => swept(measured),
+            View::Canonical => Vec::new(),
+        },
+        counts: match view {
+            View::Full => measured.validation.counts.iter().flat_map(profile::lines).collect(),
             View::Canonical => Vec::new(),
         },
     }

@@ -2,7 +2,7 @@
 
 use fsr_protocol::{CaseInfo, DeviceFacts};
 
-use super::view;
+use super::{profile, view};
 use crate::judge::CaseTiming;
 use crate::search::attempt::Measured;
 
@@ -32,6 +32,7 @@ pub fn hints(measured: &Measured, device: &DeviceFacts, cases: &[CaseInfo]) -> V
             ));
         }
     }
+    hints.extend(measured.validation.counts.iter().flat_map(profile::hints));
     for timing in &measured.timing.cases {
         let info = cases.iter().find(|case| case.name == timing.case);
         hints.extend(case_hint(timing, info, device));

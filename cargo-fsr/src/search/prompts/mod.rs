@@ -6,6 +6,7 @@
 mod context;
 mod hints;
 mod history;
+mod profile;
 mod quote;
 mod templates;
 mod view;
