@@ -11,7 +11,7 @@ use super::Shell;
 use super::shell::count;
 use super::show::micros;
 use crate::journal::Purpose;
-use crate::judge::Timing;
+use crate::judge::{Ratio, Timing};
 use crate::model::Origin;
 use crate::search::{Event, Events};
 
@@ -117,7 +117,7 @@ impl Events for Watch {
                 }
             },
             Event::Timed { origin, defines, timing, baseline, purpose, .. } => {
-                let ratio = baseline.map(|baseline| baseline.score() / timing.score());
+                let ratio = baseline.and_then(|baseline| Ratio::of(timing, baseline));
                 let verb = match purpose {
                     Purpose::Trial => "Timed",
                     Purpose::Duel => "Timed again",
@@ -125,7 +125,12 @@ impl Events for Watch {
                 };
                 shell.note(
                     verb,
-                    format_args!("{origin}{}: {}{}", values(defines), times(timing), against(ratio)),
+                    format_args!(
+                        "{origin}{}: {}{}",
+                        values(defines),
+                        times(timing),
+                        ratio.map(|ratio| beside(&ratio)).unwrap_or_default()
+                    ),
                 );
                 self.message(
                     "timed",
@@ -134,7 +139,9 @@ impl Events for Watch {
                         "parameters": defines,
                         "purpose": purpose,
                         "nanos": timing.score(),
-                        "speedup": ratio,
+                        "speedup": ratio.map(|ratio| 1.0 / ratio.middle),
+                        "speedup_interval": ratio.map(|ratio| [1.0 / ratio.high, 1.0 / ratio.low]),
+                        "verdict": ratio.map(|ratio| ratio.separation().to_string()),
                         "modelled": timing.modelled,
                     }),
                 );
@@ -188,4 +195,33 @@ pub fn times(timing: &Timing) -> String {
 
 fn against(ratio: Option<f64>) -> String {
     ratio.map(|ratio| format!(", {ratio:.2}x the baseline's speed")).unwrap_or_default()
+}
+
+/// A speed beside the baseline's, with the interval that noise leaves and what it allows to say.
+fn beside(ratio: &Ratio) -> String {
+    let words = against(Some(1.0 / ratio.middle));
+    match ratio.separation() {
+        // Modelled times have no noise.
+        _ if ratio.low == ratio.high => words,
+        verdict => format!("{words} ({:.2} to {:.2}: {verdict})", 1.0 / ratio.high, 1.0 / ratio.low),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::timings::{around, timing};
+
+    #[test]
+    fn a_speed_has_an_interval_and_a_verdict() {
+        let beside = |new: f64, old: f64, noise: f64| {
+            let ratio = Ratio::of(&timing(&[&around(new, noise)]), &timing(&[&around(old, noise)]));
+            beside(&ratio.unwrap())
+        };
+        insta::assert_snapshot!(beside(50.0, 100.0, 2.0), @", 2.00x the baseline's speed (1.96 to 2.04: faster)");
+        insta::assert_snapshot!(beside(99.5, 100.0, 4.0), @", 1.01x the baseline's speed (0.98 to 1.03: no measurable difference)");
+        insta::assert_snapshot!(beside(150.0, 100.0, 2.0), @", 0.67x the baseline's speed (0.66 to 0.67: slower)");
+        let modelled = Ratio::of(&timing(&[&[50.0, 50.0]]), &timing(&[&[100.0, 100.0]])).unwrap();
+        assert_eq!(super::beside(&modelled), ", 2.00x the baseline's speed");
+    }
 }
